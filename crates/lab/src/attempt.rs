@@ -4,14 +4,10 @@ mod adapt;
 mod explain;
 mod launch;
 mod layout;
+mod made;
 mod other;
-mod pattern;
-mod placed;
-mod precision;
-mod probe;
 mod ragged;
 mod ready;
-mod steps;
 mod varied;
 mod waits;
 
@@ -89,7 +85,7 @@ pub struct Try {
     /// A macro for the kernel (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     define: Vec<String>,
-    /// The virtual architecture to compile for [default: compute_75]
+    /// The virtual architecture to compile for [default: compute_75; with memcpy_async, compute_80]
     #[arg(long, value_name = "NAME")]
     arch: Option<String>,
     #[command(flatten)]
@@ -147,7 +143,7 @@ pub fn run(attempt: &Try, words: &[OsString]) -> Result<ExitCode, Error> {
         Err(error) => return Ok(common::cli::explain(&error)),
     };
     if flags.attempt.write_ptx {
-        note(&format!("{} written", file.write_ptx(&flags.options())?.display()));
+        note(&format!("{} written", file.write_ptx(&flags.options(&file))?.display()));
         return Ok(ExitCode::SUCCESS);
     }
     let ready = flags.ready(&file)?;
@@ -207,14 +203,14 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
     if !report.check.right {
         let said = explain::nan(attempt, candidate, &report);
         let proposed = other::propose(attempt, candidate, &report);
-        let launched = if proposed || said { None } else { varied::launch(attempt, candidate, shape) };
+        let launched = if proposed || said { None } else { varied::launch(attempt, candidate, shape, false) };
         match launched {
             Some(text) => note(&format!("hint: {text}")),
             None if proposed => (),
             None => {
                 let exchanged = varied::exchange(attempt, candidate, shape);
                 exchanged.into_iter().for_each(|text| note(&format!("hint: {text}")));
-                probe::explain(attempt, candidate, &report);
+                made::explain(attempt, candidate, &report);
             }
         }
         if let Facts::Emulator(counted) = &report.facts {
@@ -393,7 +389,7 @@ mod tests {
         let own = [path, "--no-sanitize"].into_iter().chain(rest.split_whitespace()).map(str::to_string);
         let all = std::iter::once("lab try".to_string()).chain(file.flags(TRY)).chain(own);
         let attempt = Carried::try_parse_from(all).unwrap().flags;
-        let candidate = file.kernel(None, &options(None, &[]), 90).unwrap();
+        let candidate = file.kernel(None, &options(&file.text, None, &[]), 90).unwrap();
         let shape = shape(&attempt.sizes);
         let operands = operands(&attempt, &candidate, &shape).unwrap();
         let (mut report, _) = report(&attempt, &candidate, &Device::Emulator, shape, &operands).unwrap();

@@ -271,10 +271,11 @@ fn compile(
     Ok(compiled)
 }
 
-/// The compiler's options: those of every kernel, for another architecture if asked for, and macros.
-pub fn options(arch: Option<&str>, defines: &[String]) -> Vec<String> {
+/// The compiler's options for a text: those of every kernel, for another architecture if asked for, and macros. Before sm_80 the calls
+/// that begin a copy are made to wait for it, and mistakes with them would not show.
+pub fn options(text: &str, arch: Option<&str>, defines: &[String]) -> Vec<String> {
     let mut options = base_options();
-    if let Some(arch) = arch {
+    if let Some(arch) = arch.or(text.contains("memcpy_async").then_some("compute_80")) {
         options[0] = format!("--gpu-architecture={arch}");
     }
     options.extend(defines.iter().map(|define| format!("-D{define}")));

@@ -9,6 +9,7 @@
 //! - [`accuracy`]: how far products are from the one in f64; [`schemes`]: in f32 from narrower parts
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s;
 //!   [`written`]: files as people write them
+//! - [`probe`]: of which elements a wrong product is made, and by which launch it would be right
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks; [`shared_memory`]: what neither takes
 //! - [`check`]: what a reader of the book did, against what an exercise asks
 //!   (in the reader's language, [`words`])
@@ -42,6 +43,7 @@ mod pivot;
 pub mod plot;
 mod predict;
 mod predicted;
+mod probe;
 mod product;
 pub mod provenance;
 mod ranks;

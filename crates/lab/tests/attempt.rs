@@ -13,6 +13,7 @@ use lab::{lab, lacks, refused, root, scratch};
 /// Every exhibit with the flags that it carries, from its shipped PTX: what is said, and the exit code.
 #[test]
 fn exhibits_are_judged() {
+    let mut all = String::new();
     for (kernel, code) in [
         ("notes-shared", 0),
         ("report-global", 1),
@@ -34,8 +35,9 @@ fn exhibits_are_judged() {
     ] {
         let output = lab(&format!("try kernels/{kernel}.cu --backend emulator --alone"));
         assert_eq!(output.code, code, "{kernel}: {output:?}");
-        insta::assert_snapshot!(kernel, format!("{}{}", output.stdout, output.stderr));
+        all += &format!("# {kernel}\n{}{}\n", output.stdout, output.stderr);
     }
+    insta::assert_snapshot!("exhibits", all);
 }
 
 #[test]

@@ -308,3 +308,74 @@ fn a_box_outside_of_its_tensor_is_told() {
         "{text}"
     );
 }
+
+/// A file of numbers for a word that begins with @.
+fn numbers(folder: &str, name: &str, all: impl Iterator<Item = f32>) -> String {
+    let file = lab::scratch(folder).join(name);
+    fs::write(&file, all.flat_map(f32::to_le_bytes).collect::<Vec<u8>>()).unwrap();
+    format!("@{}", file.display())
+}
+
+#[test]
+fn a_product_beside_other_buffers_is_asked_what_it_is_made_of() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(const float* A, const float* B, float* C, float* work) {
+    int r = threadIdx.y, c = threadIdx.x;
+    float s = 0;
+    for (int i = 0; i < 32; ++i) s += A[r * 32 + i] * B[i * 24 + c];
+    work[r * 24 + c] = s;
+    C[r * 24 + c] = work[r * 24 + c];
+}
+";
+    let number = |at: usize| (at * at * 31 % 97) as f32 / 64.0 - 0.75;
+    let sum = |at: usize| (0..32).map(|i| number(at / 24 * 32 + i) * number(500 + i * 24 + at % 24)).sum();
+    let a = numbers("factor-a", "a", (0..16 * 32).map(number));
+    let b = numbers("factor-b", "b", (0..32 * 24).map(|at| number(500 + at)));
+    let c = numbers("factor-c", "c", (0..16 * 24).map(sum));
+    let words = format!(
+        "--grid 1 --block 24,16 --arg A:f32[512]={a} --arg B:f32[768]={b} --arg C:f32[384] --arg work:f32[384] --expect C={c} --tolerance 1e-4"
+    );
+    let right = said("product-right", "sanitize", kernel, &words);
+    assert_eq!(right.0, 0, "{}", right.1);
+    let cases = [
+        ("i < 32", "i < 28", "the products of steps 28 to 31 along K are left out"),
+        ("B[i * 24 + c]", "B[i * 24 + (c ^ 1)]", "columns are exchanged in pairs"),
+        ("C[r * 24 + c] =", "C[c * 16 + r] =", "C is stored transposed"),
+    ];
+    for (old, new, cure) in cases {
+        let (code, text) = said("product-wrong", "sanitize", &kernel.replace(old, new), &words);
+        assert!(code == 1 && text.contains(cure), "{new}: {text}");
+    }
+}
+
+#[test]
+fn what_a_file_launches_again_and_again_is_launched_twice() {
+    if lacks("") {
+        return;
+    }
+    let kernel = |between: &str| {
+        format!(
+            "__global__ void k(float* out, unsigned* count) {{\n__shared__ bool last;\nif (threadIdx.x == 0) last = atomicAdd(count, 1u) == gridDim.x - 1;\n\
+             __syncthreads();\nif (last) out[threadIdx.x] = 1;\n}}\nint main() {{\nfloat* out;\nunsigned* count;\nfor (int i = 0; i < 3; ++i) {{\n{between}\
+             k<<<2, 32>>>(out, count);\n}}\n}}\n"
+        )
+    };
+    let words = "--grid 2 --block 32 --arg out:f32[32] --arg count:u32[1]=zeros --expect out=ones";
+    let (code, text) = said("in-a-loop", "sanitize", &kernel(""), words);
+    assert!(code == 1 && text.contains("out of a second launch as of the first") && text.contains("k.cu:3"), "{text}");
+    let (code, text) = said("set-back", "sanitize", &kernel("cudaMemset(count, 0, 4);\n"), words);
+    assert!(code == 0 && text.contains("launched once more on count"), "{text}");
+}
+
+#[test]
+fn a_launch_that_leaves_elements_out_is_told_of_any_kernel() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(float* out, int n) {\nint i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n) out[i] = 1;\n}\n";
+    let words = "--grid 1 --block 32 --arg out:f32[60] --arg 60 --expect out=ones";
+    let (code, text) = said("short", "sanitize", kernel, words);
+    assert!(code == 1 && text.contains("with grid (2,1) instead of (1,1) every element is right"), "{text}");
+}

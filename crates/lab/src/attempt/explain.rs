@@ -42,7 +42,7 @@ pub fn nan(attempt: &Try, candidate: &Candidate, report: &Report) -> bool {
     if kept && stored >= elements * report.configuration.dtype.output.bytes() as u64 {
         note(
             "hint: C holds NaN before the launch, and these elements are not written, though as many are stored as C has: blocks or threads store to the same \
-             elements. A block's first row and column are `blockIdx` times what a block stores, not times its threads",
+             elements. A block's first row and column are `blockIdx` times what a block stores, not times its threads; where tiles come in another order, each comes once",
         );
         return true;
     }

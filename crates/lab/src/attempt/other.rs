@@ -125,7 +125,7 @@ pub fn propose_after_fault(attempt: &Try, given: &dyn Fn(&str) -> bool, candidat
     if of_sizes_or_launch.iter().any(|words| first.contains(words)) {
         let shape = super::shape(&attempt.sizes);
         let varied = varied::sizes(attempt, candidate, shape, first.contains("no multiple of"))
-            .or_else(|| varied::launch(attempt, candidate, shape));
+            .or_else(|| varied::launch(attempt, candidate, shape, first.contains("race on C")));
         if let Some(text) = varied {
             return note(&format!("hint: {text}"));
         }

@@ -40,15 +40,15 @@ impl Flags {
     }
 
     /// The compiler's options.
-    pub fn options(&self) -> Vec<String> {
-        let mut options = options(self.attempt.arch.as_deref(), &self.attempt.define);
+    pub fn options(&self, file: &File) -> Vec<String> {
+        let mut options = options(&file.text, self.attempt.arch.as_deref(), &self.attempt.define);
         options.extend(self.attempt.include.iter().map(|folder| format!("--include-path={}", folder.display())));
         options
     }
 
     /// Compiles the kernel, and takes from the file what no flag says.
     pub fn ready(self, file: &File) -> Result<Ready, Error> {
-        let options = self.options();
+        let options = self.options(file);
         let Flags { mut attempt, matches } = self;
         let architecture = attempt.how.options()?.gpu.sm();
         let candidate = file.kernel(attempt.entry.as_deref(), &options, architecture)?;

@@ -1,20 +1,23 @@
 //! How the same kernel would be right: on other sizes, or by another launch. Each is run before it is said.
 
-use emulator::Dim3;
 use gemm::check::Check;
 use gemm::problem::Fill;
 use gemm::task::Task;
-use gemm::{Error, Shape, emulated, judge};
+use gemm::{Dim3, Error, Shape, emulated, judge};
 
 use super::{Try, operands, problem, task};
 use crate::candidate::Candidate;
+use crate::probe::MOST;
+use crate::probe::launches::{self, Known, Launch};
 
 /// Every usual tile divides it.
 const WHOLE: u32 = 128;
 /// Multiples that are tried for the least that will do.
 const MULTIPLES: [u32; 6] = [2, 4, 8, 16, 32, 64];
-/// Multiply-adds of a launch at most.
-const MOST: u64 = 1 << 24;
+/// Rows and columns that a block may have.
+const TILES: [u32; 6] = [4, 8, 16, 32, 64, 128];
+/// Instructions of a block, at most: what is tried may never end.
+const INSTRUCTIONS: u64 = 10_000_000;
 
 /// A size of the product.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,13 +54,28 @@ fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape, change: impl Fn(
         let operands = operands(attempt, candidate, &shape)?;
         let problem = problem(attempt, shape, &operands)?;
         let mut task = task(attempt, candidate, shape, &operands)?;
+        let given = super::shape(&attempt.sizes);
+        if given != shape && super::launch::grid(attempt, &given)? == task.launch.grid {
+            task.launch.grid = stretched(task.launch.grid, given, shape);
+        }
         change(&mut task);
-        let ran = emulated::launch(&task, &problem, attempt.how.options()?.extras, emulated::unwatched)?;
+        let mut extras = attempt.how.options()?.extras;
+        extras.instruction_limit = extras.instruction_limit.min(INSTRUCTIONS);
+        let ran = emulated::launch(&task, &problem, extras, emulated::unwatched)?;
         let check = Check::of(&problem, Fill::Reals, &ran.c, task.method());
         Ok(check.right && ran.overwritten.is_empty())
     };
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
     work <= MOST && ran().unwrap_or(false)
+}
+
+/// A grid of numbers, stretched to other sizes: its blocks have the smallest tiles of which these are enough.
+fn stretched(grid: Dim3, given: Shape, shape: Shape) -> Dim3 {
+    let blocks = |blocks: u32, from: u32, to: u32| {
+        let tile = TILES.into_iter().find(|tile| from.div_ceil(*tile) == blocks);
+        tile.map_or(blocks, |tile| to.div_ceil(tile))
+    };
+    Dim3 { x: blocks(grid.x, given.n, shape.n), y: blocks(grid.y, given.m, shape.m), z: grid.z }
 }
 
 /// Says what of the sizes a kernel does not bear, if another one makes it right.
@@ -101,15 +119,15 @@ fn whole(shape: Shape, vectors: bool, is_right: &dyn Fn(Shape) -> bool) -> Optio
         let size = |side: Side| {
             let size = of(&shape, side).next_multiple_of(of_which);
             // A multiple of this number, and of no larger one.
-            if of_which < WHOLE && size / of_which % 2 == 0 { size + of_which } else { size }
+            if of_which < WHOLE && (size / of_which).is_multiple_of(2) { size + of_which } else { size }
         };
         // No two are the same.
         sides.iter().zip(0..).fold(shape, |made, (side, at)| with(made, *side, size(*side) + at * apart))
     };
-    let is_off = |sides: &&[Side]| sides.iter().all(|side| of(&shape, *side) % WHOLE != 0);
+    let is_off = |sides: &&[Side]| sides.iter().all(|side| !of(&shape, *side).is_multiple_of(WHOLE));
     let mut some = SOME.into_iter().filter(is_off);
     let sides = some.find(|sides| is_right(multiple(sides, WHOLE, WHOLE)))?;
-    let off = |multiple: &u32| sides.iter().all(|side| of(&shape, *side) % multiple != 0);
+    let off = |multiple: &u32| sides.iter().all(|side| !of(&shape, *side).is_multiple_of(*multiple));
     let fits = |of_which: &u32| is_right(multiple(sides, *of_which, 0));
     let least = MULTIPLES.into_iter().filter(off).find(fits).unwrap_or(WHOLE);
     let names: Vec<String> = sides.iter().map(|side| format!("{side:?}")).collect();
@@ -131,60 +149,14 @@ fn whole(shape: Shape, vectors: bool, is_right: &dyn Fn(Shape) -> bool) -> Optio
     Some(format!("where {names} {verb} of {least} every element is right: {cure}"))
 }
 
-/// Says by which other launch a kernel is right.
-pub fn launch(attempt: &Try, candidate: &Candidate, shape: Shape) -> Option<String> {
+/// Says by which other launch a kernel is right, if one is; of blocks that race for C, one of them alone as well.
+pub fn launch(attempt: &Try, candidate: &Candidate, shape: Shape, races: bool) -> Option<String> {
     let operands = operands(attempt, candidate, &shape).ok()?;
-    let Task { launch, dynamic_shared, .. } = task(attempt, candidate, shape, &operands).ok()?;
-    let (grid, block) = (launch.grid, launch.block);
-    let is_right = |grid: Dim3, block: Dim3, shared: u32| {
+    let task = task(attempt, candidate, shape, &operands).ok()?;
+    let given = Launch { grid: task.launch.grid, block: task.launch.block, shared: task.dynamic_shared };
+    launches::other(given, Known::of(&candidate.kernel.ptx, races), &|Launch { grid, block, shared }| {
         is_right(attempt, candidate, shape, |task| {
             (task.launch.grid, task.launch.block, task.dynamic_shared) = (grid, block, shared);
         })
-    };
-    let Dim3 { x, y, z } = grid;
-    let more = |columns: u32, rows: u32| Dim3 { x: x + columns, y: y + rows, z };
-    if x != y && is_right(Dim3 { x: y, y: x, z }, block, dynamic_shared) {
-        return Some(format!(
-            "with grid ({y},{x}) instead of ({x},{y}) every element is right: x and y of the grid, or of `blockIdx`, are exchanged"
-        ));
-    }
-    let mut grids = [more(1, 0), more(0, 1), more(1, 1)].into_iter();
-    if let Some(Dim3 { x: wide, y: high, .. }) = grids.find(|grid| is_right(*grid, block, dynamic_shared)) {
-        return Some(format!(
-            "with grid ({wide},{high}) instead of ({x},{y}) every element is right: the number of blocks is rounded up, as `(N + TILE - 1) / TILE`"
-        ));
-    }
-    if z > 1 && is_right(Dim3 { x, y, z: 1 }, block, dynamic_shared) {
-        return Some(format!(
-            "with one block along z instead of {z} every element is right: those along z add to the same elements, by `atomicAdd` to what a launch before \
-             has set, or each to a place of its own"
-        ));
-    }
-    if x.max(y) > 1 && is_right(Dim3 { x: 1, y: 1, z }, block, dynamic_shared) {
-        return Some(
-            "with one block every element is right: the others do the same work again. A loop over elements goes on by `gridDim.x * blockDim.x`"
-                .to_string(),
-        );
-    }
-    let Dim3 { x: across, y: down, z: deep } = block;
-    let changed = |x: u32, y: u32| Dim3 { x, y, z: deep };
-    let blocks = [
-        changed(down, across),
-        changed(2 * across, down),
-        changed(across, 2 * down),
-        changed(across / 2, down),
-        changed(across, down / 2),
-    ];
-    let mut blocks = blocks.into_iter().filter(|other| *other != block && (1..=1024).contains(&other.count()));
-    if let Some(other) = blocks.find(|block| is_right(grid, *block, dynamic_shared)) {
-        return Some(format!(
-            "with block ({},{}) instead of ({across},{down}) every element is right: the kernel's tile is for that many threads",
-            other.x, other.y
-        ));
-    }
-    let mut bytes = (2..=4).map(|times| times * dynamic_shared).filter(|bytes| *bytes > 0);
-    let enough = bytes.find(|bytes| is_right(grid, block, *bytes))?;
-    Some(format!(
-        "with {enough} bytes of dynamic shared memory instead of {dynamic_shared} every element is right: the launch names the bytes of all arrays that lie there"
-    ))
+    })
 }

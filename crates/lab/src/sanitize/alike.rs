@@ -1,5 +1,7 @@
 //! What the elements of a buffer have in common that are not as expected, held against all that is expected.
 
+use crate::probe::NOTHING_STORED;
+
 /// How what is wrong from one element on begins.
 pub const BEHIND: &str = "only the elements from";
 
@@ -9,6 +11,8 @@ const MOST: usize = 1 << 20;
 const ROWS: usize = 4096;
 /// How far sums in different orders may be apart, in relation to their size.
 const NEAR: f64 = 1e-3;
+/// How many times as long as they are rows may be with what is between them.
+const WIDER: usize = 4;
 
 fn near(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= NEAR * a.abs().max(b.abs())
@@ -31,6 +35,13 @@ pub fn alike(got: &[f64], wanted: &[f64], is_wrong: &dyn Fn(usize) -> bool) -> O
     }
 }
 
+/// The same where all that are wrong are as before the launch.
+pub fn kept(is_wrong: &dyn Fn(usize) -> bool, count: usize) -> Option<String> {
+    let wrong: Vec<usize> = (0..count).filter(|at| is_wrong(*at)).collect();
+    let which = place(&wrong, count).map_or_else(String::new, |place| format!("only {place} are wrong; "));
+    Some(format!("{which}they are as before the launch, and nothing is stored there: {NOTHING_STORED}"))
+}
+
 /// What comes instead.
 fn rule(got: &[f64], wanted: &[f64], wrong: &[usize]) -> Option<String> {
     let (all, first) = (|holds: &dyn Fn(usize) -> bool| wrong.iter().all(|at| holds(*at)), *wrong.first()?);
@@ -48,6 +59,11 @@ fn rule(got: &[f64], wanted: &[f64], wrong: &[usize]) -> Option<String> {
             "what comes is what is expected with rows and columns exchanged, {rows} x {} for {} x {rows}: is it stored, or read, transposed",
             got.len() / rows,
             got.len() / rows
+        ));
+    }
+    if let Some((apart, wanted)) = apart(got, wanted, first) {
+        return Some(format!(
+            "rows (or columns) come {apart} elements apart, and are to lie {wanted} apart: is it the leading dimension of this matrix that is in the index"
         ));
     }
     if let Some(apart) = shift(got, wanted, wrong) {
@@ -79,9 +95,24 @@ fn transposed(got: &[f64], wanted: &[f64]) -> Option<usize> {
     let count = got.len();
     let is_it = |rows: &usize| {
         let columns = count / rows;
-        count % rows == 0 && columns > 1 && (0..count).all(|at| near(got[at], wanted[at % rows * columns + at / rows]))
+        count.is_multiple_of(*rows)
+            && columns > 1
+            && (0..count).all(|at| near(got[at], wanted[at % rows * columns + at / rows]))
     };
     (2..=ROWS.min(count / 2)).find(is_it)
+}
+
+/// How far apart rows are that begin to be wrong at an element, and how far they should be.
+fn apart(got: &[f64], wanted: &[f64], first: usize) -> Option<(usize, usize)> {
+    let count = got.len();
+    let fits = |&(apart, meant): &(usize, usize)| {
+        let rows = count / apart.max(meant);
+        rows > 1
+            && (0..rows * first)
+                .all(|at| near(got[at / first * apart + at % first], wanted[at / first * meant + at % first]))
+    };
+    let others = first + 1..=(WIDER * first).min(count);
+    (first > 1).then(|| others.flat_map(|other| [(first, other), (other, first)]).find(fits)).flatten()
 }
 
 /// How many elements further on the one lies that comes.
@@ -124,7 +155,9 @@ fn place(wrong: &[usize], count: usize) -> Option<String> {
         let (from, end) = (is_in.iter().position(|wrong| *wrong)?, is_in.iter().rposition(|wrong| *wrong)? + 1);
         // Nearly all of them: some may be right by chance.
         let whole = count.div_ceil(*period) * inside;
-        (end - from == inside && inside < *period && 10 * wrong.len() >= 9 * whole).then(|| match inside {
+        // Others would fit by chance.
+        let usual = *period <= 64 || count.is_multiple_of(*period);
+        (usual && end - from == inside && inside < *period && 10 * wrong.len() >= 9 * whole).then(|| match inside {
             1 => format!("elements {from} of every {period}"),
             _ => format!("elements {from} to {} of every {period}", end - 1),
         })
@@ -143,8 +176,12 @@ mod tests {
             let got: Vec<f64> = (0..96).map(got).collect();
             alike(&got, &wanted, &|at| !near(got[at], wanted[at])).unwrap_or_default()
         };
-        let rules: [(&dyn Fn(usize) -> f64, &str); 9] = [
+        let rules: [(&dyn Fn(usize) -> f64, &str); 10] = [
             (&|at| wanted[at] * 1.5, "each is 1.5000 times what is expected"),
+            (
+                &|at| if at < 80 { wanted[at / 10 * 12 + at % 10] } else { 0.5 },
+                "come 10 elements apart, and are to lie 12",
+            ),
             (&|at| wanted[at] + 7.0, "each is off by 7"),
             (&|at| wanted[at % 8 * 12 + at / 8], "rows and columns exchanged, 8 x 12"),
             (&|at| wanted[(at + 1) % 96], "each is what is expected 1 elements behind it"),

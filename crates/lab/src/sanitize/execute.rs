@@ -12,6 +12,7 @@ use gemm::Error;
 use super::contents::Contents;
 use super::expect::Stored;
 use super::plan::{Plan, Planned, PlannedLaunch, Value};
+use crate::probe::launches as other;
 
 /// A byte that is put where the second of two launches is to store.
 const OTHER: u8 = 0xa5;
@@ -99,6 +100,28 @@ pub fn again(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Vec
         for planned in &plan.launches {
             launch(&mut device, planned, &buffers, order, instruction_limit).map_err(|error| error.to_string())?;
         }
+    }
+    contents(&mut device, plan, &buffers).map_err(|error| error.to_string())
+}
+
+/// Runs the launches with other contents of some buffers, and by another launch if one is named; an error where a fault ends them.
+pub fn with(
+    plan: &Plan,
+    others: &[(usize, &[u8])],
+    by: Option<other::Launch>,
+    instruction_limit: u64,
+) -> Result<Vec<Contents>, String> {
+    let (mut device, buffers) = made(plan).map_err(|error| error.to_string())?;
+    for (index, bytes) in others {
+        let Some(buffer) = buffers[*index] else { return Err("there is no such buffer".to_string()) };
+        device.write(buffer, bytes).map_err(|error| error.to_string())?;
+    }
+    for planned in &plan.launches {
+        let (mut how, arguments) = how(&mut device, planned, &buffers, Schedule::FirstFirst, instruction_limit);
+        if let Some(by) = by {
+            (how.grid, how.block, how.dynamic_shared) = (by.grid, by.block, by.shared);
+        }
+        device.launch(&planned.kernel, how, &arguments).map_err(|error| error.to_string())?;
     }
     contents(&mut device, plan, &buffers).map_err(|error| error.to_string())
 }

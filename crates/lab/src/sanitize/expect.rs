@@ -113,6 +113,18 @@ pub fn first_bytes(plan: &Plan, word: &str, expected: &Expected) -> Option<(usiz
     Some((index, *at as u64 * size..(*at as u64 + 1) * size))
 }
 
+/// The buffer that an expectation names, and the numbers that all of it is to hold.
+pub fn wanted(plan: &Plan, word: &str, seed: u64) -> Option<(usize, Vec<f64>)> {
+    let (place, content) = pair("--expect", word).ok()?;
+    let (index, range) = part(plan, "--expect", place).ok()?;
+    let Planned { element, count, sparse, .. } = &plan.buffers[index];
+    if *sparse || range != (0..*count) {
+        return None;
+    }
+    let bytes = Content::parse(content).and_then(|content| content.bytes(*element, *count, seed, place)).ok()?;
+    Some((index, bytes.chunks_exact(element.bytes()).map(|bytes| element.number(bytes).to_f64()).collect()))
+}
+
 /// Holds `--expect NAME=CONTENT` or `NAME[FROM..TO]=CONTENT` against a buffer.
 pub fn expect(plan: &Plan, contents: &[Contents], word: &str, tolerance: f64, seed: u64) -> Result<Expected, Error> {
     let (place, content) = pair("--expect", word)?;
@@ -145,10 +157,16 @@ pub fn expect(plan: &Plan, contents: &[Contents], word: &str, tolerance: f64, se
     let wraps = if whole && wrong > 1 { wraps(differences, 8 * size as u32) } else { None };
     let numbers =
         |bytes: &[u8]| bytes.chunks_exact(size).map(|bytes| element.number(bytes).to_f64()).collect::<Vec<_>>();
+    let before = plan.buffers[index].bytes.as_ref().map(|before| &before[range.start * size..range.end * size]);
+    let is_kept = |at: usize, got: &[u8]| before.is_some_and(|before| before[at * size..][..size] == *got);
+    let kept = wrong > 1 && pairs().all(|(at, (got, wanted))| close(got, wanted) || is_kept(at, got));
     let alike = (wrong > 0 && wraps.is_none()).then(|| {
         let (got, wanted) = (numbers(&got), numbers(&wanted));
         let otherwise: Vec<bool> = pairs().map(|(_, (got, wanted))| !close(got, wanted)).collect();
-        alike(&got, &wanted, &|at| otherwise[at])
+        match kept {
+            true => alike::kept(&|at| otherwise[at], got.len()),
+            false => alike(&got, &wanted, &|at| otherwise[at]),
+        }
     });
     let (expected, of, alike) = (word.to_string(), range.len(), alike.flatten());
     Ok(Expected { expected, holds: wrong == 0, wrong, of, first, wraps, alike, stored: None })

@@ -5,6 +5,8 @@
 //! - [`plan`]: buffers and launches; [`pointed`]: whether a buffer's type is the pointer's; [`execute`]: they run, in one order
 //! - [`traps`]: what the compiler made a `trap` of; [`counted`]: what was counted
 //! - [`outcome`]: what all orders say; [`contents`], [`expect`]: what buffers hold
+//! - [`why`]: why it is otherwise than expected; [`alike`]: by all that is; [`product`]: where it is a product
+//! - [`again`]: what a second launch makes of the buffers; [`repeated`]: whether the file has one
 //! - [`text`], [`sarif`], [`github`]: how it is written
 
 mod again;
@@ -22,9 +24,12 @@ mod map;
 mod outcome;
 mod plan;
 mod pointed;
+mod product;
+mod repeated;
 mod sarif;
 mod text;
 mod traps;
+mod why;
 mod words;
 
 use std::ffi::OsString;
@@ -42,10 +47,12 @@ use crate::flags::{Annotate, modelled};
 use crate::output::{note, print, say};
 use crate::shared_memory;
 use crate::written::choose::choose;
+use again::Again;
 use execute::Ran;
 use outcome::Said;
 pub use outcome::{Launched, Outcome, Verdict};
 use plan::Plan;
+use repeated::is_in_a_loop;
 use words::Words;
 
 /// Any kernel under the emulator's checks: races, bad addresses, memory that nobody wrote, barriers, endless loops
@@ -100,7 +107,7 @@ pub struct Sanitize {
     /// A macro for the kernel (repeatable)
     #[arg(long, value_name = "NAME=VALUE", action = clap::ArgAction::Append)]
     define: Vec<String>,
-    /// The virtual architecture to compile for [default: compute_75]
+    /// The virtual architecture to compile for [default: compute_75; with memcpy_async, compute_80]
     #[arg(long, value_name = "NAME")]
     arch: Option<String>,
     /// What a buffer, or a part of it as in out[0..8], is to hold after the last launch (repeatable)
@@ -160,8 +167,8 @@ fn tolerance(text: &str) -> Result<f64, String> {
 
 impl Sanitize {
     /// The compiler's options.
-    fn options(&self) -> Vec<String> {
-        let mut options = options(self.arch.as_deref(), &self.define);
+    fn options(&self, file: &File) -> Vec<String> {
+        let mut options = options(&file.text, self.arch.as_deref(), &self.define);
         options.extend(self.include.iter().map(|folder| format!("--include-path={}", folder.display())));
         options
     }
@@ -179,7 +186,7 @@ pub fn run(sanitize: &Sanitize, words: &[OsString]) -> Result<ExitCode, Error> {
         Err(error) => return Ok(common::cli::explain(&error)),
     };
     let flags = &words.flags;
-    let options = flags.options();
+    let options = flags.options(&file);
     if flags.write_ptx {
         note(&format!("{} written", file.write_ptx(&options)?.display()));
         return Ok(ExitCode::SUCCESS);
@@ -216,7 +223,7 @@ pub fn measured(file: &File, words: &[OsString]) -> Result<Result<(Outcome, bool
     };
     words.flags.counters = true;
     let json = words.flags.json;
-    judge(file, &words.flags.options(), &words).map(|outcome| Ok((outcome, json)))
+    judge(file, &words.flags.options(file), &words).map(|outcome| Ok((outcome, json)))
 }
 
 /// The kernels' lines with their counters, launch by launch.
@@ -298,20 +305,25 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
             expected.push(one);
         }
     }
-    let bad = !faults.is_empty()
+    let mut bad = !faults.is_empty()
         || !unwritten.is_empty()
         || expected.iter().any(|expected| !expected.holds)
         || flags.deterministic && !differences.is_empty();
-    let mut hints: Vec<String> = Vec::new();
-    if let Some(ran) = whole.filter(|_| expected.iter().any(|expected| !expected.holds)) {
-        let all = ran.reports.iter().flat_map(|report| &report.circumstances);
-        hints.extend(all.map(|circumstance| circumstance.to_string()));
-    }
-    if let Some(ran) = whole.filter(|_| !bad && !huge)
-        && !flags.expect.is_empty()
-        && let Some(said) = again::say(&plan, &ran.buffers, flags.instruction_limit, &is_expected)
-    {
-        note(&format!("note: {said}"));
+    let hints = why::hints((&kernels, &plan), flags, whole, (&expected, &faults));
+    let ran = whole.filter(|_| !bad && !huge && !flags.expect.is_empty());
+    let again = |launch: &plan::PlannedLaunch, buffer: usize| {
+        let is_it = |value: &plan::Value| value.pointers.iter().any(|(_, index, _)| *index == buffer);
+        let place = launch.arguments.iter().position(is_it);
+        place.is_some_and(|place| is_in_a_loop(&file.text, &launch.entry, place))
+    };
+    match ran.and_then(|ran| again::tried(&plan, &ran.buffers, flags.instruction_limit, &is_expected)) {
+        // That is what the file does.
+        Some(Again::Otherwise(_, otherwise, buffer)) if plan.launches.iter().any(|launch| again(launch, buffer)) => {
+            expected.push(*otherwise);
+            bad = true;
+        }
+        Some(Again::Otherwise(said, ..) | Again::Fault(said)) => note(&format!("note: {said}")),
+        None => (),
     }
     let verdict = match bad {
         true => Verdict::Fault,

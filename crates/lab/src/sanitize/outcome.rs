@@ -9,6 +9,7 @@ use super::counted::Counted;
 use super::execute::Ran;
 use super::expect::{Expected, Held};
 use super::plan::{Plan, Planned};
+use crate::probe::NOTHING_STORED;
 
 /// The verdict, and what it rests on.
 #[derive(Debug, Serialize)]
@@ -122,10 +123,15 @@ impl Unwritten {
 
     /// What to look at.
     pub fn hint(&self) -> String {
-        let buffer = &self.buffer;
-        format!(
-            "does the grid cover all of {buffer}, and is what is copied there written itself? if it may stay as it was, give it a content: `=zeros`"
-        )
+        let Unwritten { buffer, bytes, of, store, .. } = self;
+        match bytes == of && store.is_none() {
+            true => format!(
+                "nothing is stored to {buffer}: {NOTHING_STORED} if it may stay as it was, give it a content: `=zeros`"
+            ),
+            false => format!(
+                "does the grid cover all of {buffer}, does each thread store to elements of its own, and is what is copied there written itself? if it may stay as it was, give it a content: `=zeros`"
+            ),
+        }
     }
 }
 

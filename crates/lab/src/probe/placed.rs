@@ -4,17 +4,48 @@ use gemm::matrix::Matrix;
 use gemm::{Error, Shape};
 
 use super::pattern::{self, Exchange, Factor};
-use super::probe::{Probe, filled, holds};
+use super::{NOTHING_STORED, Probe, holds};
 
 /// Rounding that sums of whole numbers may have.
 const NEAR: f64 = 1e-3;
 
+/// What C holds instead of its own: hardly a sum of small whole numbers.
+const MARK: f64 = 208.0;
+
 impl Probe<'_> {
+    /// What is added to the products, if something is.
+    pub fn added(&self) -> Result<Option<String>, Error> {
+        let empty = self.launched(self.a(|_, _| 0.0)?, self.b(|_, _| 0.0)?, 0.0)?;
+        let added = empty.values().into_iter().find(|value| *value != 0.0);
+        Ok(added.map(|added| {
+            format!(
+                "where A, B and C hold zeros, {added} comes out: what is added to the products? a sum begins with 0, and so does the place to which \
+                 atomics add"
+            )
+        }))
+    }
+
+    /// Which elements keep what C held before, if some do and others do not.
+    pub fn kept(&self) -> Result<Option<String>, Error> {
+        let (form, k) = (&self.plain.form, self.plain.shape.k);
+        let c = self.launched(self.a(|_, _| 1.0)?, self.b(|_, _| 1.0)?, MARK)?;
+        let wanted = form.alpha * f64::from(k) + form.beta * MARK;
+        let kept = || c.values().into_iter().enumerate().filter(|(_, value)| *value == MARK).map(|(at, _)| at);
+        let (count, columns) = (kept().count(), c.columns());
+        Ok(kept().next().filter(|_| form.beta != 1.0 && (wanted - MARK).abs() > 1.0 && count < c.elements()).map(|first| {
+            format!(
+                "{count} elements from C[{}][{}] on are as before the launch, and nothing is stored there: {NOTHING_STORED}",
+                first / columns,
+                first % columns
+            )
+        }))
+    }
+
     /// Where C's elements lie, if whole sums come elsewhere than they belong.
     pub fn placed(&self) -> Result<Option<String>, Error> {
         let Shape { m, n, k } = self.plain.shape;
         let (columns, most) = (n as usize, m.max(n) as usize);
-        let ones = filled(&self.plain.a, |_, _| 1.0)?;
+        let ones = self.a(|_, _| 1.0)?;
         if most < 2 || !holds(&self.plain.c, most * k as usize) || !holds(&self.plain.a, most) {
             return Ok(None);
         }
@@ -25,7 +56,7 @@ impl Probe<'_> {
         if !whole.values().into_iter().all(|sum| sum == 0.0 || is_whole(sum)) || 2 * nothing > whole.elements() {
             return Ok(None);
         }
-        let rows_say = self.launched(filled(&self.plain.a, |row, _| (row + 1) as f64)?, self.b(|_, _| 1.0)?, 0.0)?;
+        let rows_say = self.launched(self.a(|row, _| (row + 1) as f64)?, self.b(|_, _| 1.0)?, 0.0)?;
         let columns_say = self.launched(ones, self.b(|_, column| (column + 1) as f64)?, 0.0)?;
         let place = |c: &Matrix, at: usize| {
             let number = c.at(at / columns, at % columns) / self.plain.form.alpha / f64::from(k);

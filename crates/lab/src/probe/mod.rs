@@ -1,78 +1,51 @@
 //! What a wrong product sums instead of what it should. One factor is a part of the unit matrix, and each element of the other says its
 //! place: then every element of C names the one that came there.
+//!
+//! - [`placed`]: sums that are right, in another place of C
+//! - [`pattern`]: what elements that stand for others have in common; [`steps`]: what steps along K do that do not come once
+//! - [`precision`]: what is wrong where every product is summed once
+//! - [`launches`]: by which other launch a kernel is right
 
-use gemm::facts::Extras;
+pub mod launches;
+mod pattern;
+mod placed;
+mod precision;
+mod steps;
+
 use gemm::matrix::Matrix;
 use gemm::problem::Problem;
-use gemm::report::Report;
-use gemm::task::Task;
-use gemm::{Error, Shape, emulated};
+use gemm::sums::Summed;
+use gemm::{Error, Shape};
 
-use super::layout::Layout;
-use super::pattern::{self, Exchange, Factor};
-use super::{Try, operands, problem, steps, task};
-use crate::candidate::Candidate;
-use crate::output::note;
+use pattern::{Exchange, Factor};
 
 /// Launches that are made of each kind, along K.
 const WINDOWS: usize = 4;
 /// Multiply-adds of a launch, at most: some hundredths of a second.
-const MOST: u64 = 1 << 24;
-/// A K of whole tiles.
-const WHOLE: u32 = 64;
+pub const MOST: u64 = 1 << 24;
 const NOTHING: &str = "no product comes to C";
+/// What to look at where nothing is stored.
+pub const NOTHING_STORED: &str = "do the grid and the guard reach them, is a tile's row its number divided by the tiles along N and its column the rest, and does the condition before the store come true (of counts from 0, the last one is one less than there are)?";
 /// Ranges of steps that are named.
 const NAMED: usize = 3;
 
-/// Says of which elements a product is made, if it is small, wrong and no NaN.
-pub fn explain(attempt: &Try, candidate: &Candidate, report: &Report) {
-    let first = &report.check.first;
-    let of_numbers = !first.is_empty() && first.iter().all(|element| element.got.is_finite());
-    let shape = &report.shape;
-    let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
-    if attempt.layout == Layout::Column || !report.overwritten.is_empty() || !of_numbers || work > MOST {
-        return;
-    }
-    let explained = |shape| explained(attempt, candidate, (report, shape)).ok().flatten();
-    // Where zeros fill the last tile, it may have set a sum to 0: with a whole one there is more to see.
-    let whole = Shape { k: shape.k.next_multiple_of(WHOLE), ..*shape };
-    let text = match explained(*shape) {
-        Some(text) if text.starts_with(NOTHING) && whole.k != shape.k => {
-            explained(whole).map(|text| format!("with K = {}: {text}", whole.k)).or(Some(text))
-        }
-        text => text,
-    };
-    if let Some(text) = text {
-        note(&format!("hint: {text}"));
-    }
-}
+/// Launches a kernel on a problem, and has C of it.
+pub type Launch<'a> = &'a dyn Fn(&Problem) -> Result<Matrix, Error>;
 
-fn explained(attempt: &Try, candidate: &Candidate, (report, shape): (&Report, Shape)) -> Result<Option<String>, Error> {
-    let operands = operands(attempt, candidate, &shape)?;
-    let plain = problem(attempt, shape, &operands)?;
-    let extras = Extras { sanitize: false, ..attempt.how.options()?.extras };
-    let turned = attempt.layout == Layout::Nt;
-    let shuffles = candidate.kernel.ptx.contains("shfl.sync");
-    let probe = Probe { turned, task: task(attempt, candidate, shape, &operands)?, plain, extras, shuffles };
-    if let Some(text) = probe.placed()? {
-        return Ok(Some(text));
-    }
-    let mut doubtful = None;
-    for side in [Side::A, Side::B] {
-        match probe.seen(side)? {
-            None => return Ok(None),
-            Some(seen) if seen.wrong.is_empty() => (),
-            // An index that is wrong in one factor shows in the other, too, and is another one there.
-            Some(seen) => match probe.said(side, &seen)? {
-                (text, true) => return Ok(Some(text)),
-                (text, false) => doubtful = doubtful.or(Some(text)),
-            },
-        }
-    }
-    match doubtful {
-        None => probe.beyond_the_product(report).map(Some),
-        doubtful => Ok(doubtful),
-    }
+/// A wrong kernel that is small enough to be asked of which elements its products are made.
+pub struct Probe<'a> {
+    /// The sizes, the types, alpha and beta, and how the matrices lie. What they hold is not looked at.
+    pub plain: Problem,
+    /// What a launch makes of a problem.
+    pub launch: Launch<'a>,
+    /// A is stored as K x M, B as N x K.
+    pub turned: [bool; 2],
+    /// The kernel's PTX.
+    pub ptx: &'a str,
+    /// What A and B are called.
+    pub names: [&'a str; 2],
+    /// How its tensor cores sum.
+    pub sums: &'a [Summed],
 }
 
 /// The factor whose elements are asked for.
@@ -125,27 +98,54 @@ struct Seen {
     wrong: Vec<Step>,
 }
 
-pub struct Probe<'a> {
-    task: Task<'a>,
-    pub plain: Problem,
-    extras: Extras,
-    /// B is stored as N x K.
-    turned: bool,
-    /// The kernel has shuffles.
-    shuffles: bool,
-}
-
 impl Probe<'_> {
+    /// What is wrong, in words.
+    pub fn say(&self) -> Result<Option<String>, Error> {
+        for of in [Probe::added, Probe::kept, Probe::placed] {
+            if let Some(text) = of(self)? {
+                return Ok(Some(text));
+            }
+        }
+        let mut doubtful = None;
+        for side in [Side::A, Side::B] {
+            match self.seen(side)? {
+                None => return Ok(None),
+                Some(seen) if seen.wrong.is_empty() => (),
+                // An index that is wrong in one factor shows in the other, too, and is another one there.
+                Some(seen) => match self.said(side, &seen)? {
+                    (text, true) => return Ok(Some(text)),
+                    (text, false) => doubtful = doubtful.or(Some(text)),
+                },
+            }
+        }
+        match doubtful {
+            None => self.beyond_the_product().map(Some),
+            doubtful => Ok(doubtful),
+        }
+    }
+
+    /// Whether this says that C stays empty: zeros that fill a last tile may have set a sum to 0.
+    pub fn is_nothing(text: &str) -> bool {
+        text.starts_with(NOTHING)
+    }
+
     /// What comes of these factors, and of a C full of one number.
-    pub fn launched(&self, a: Matrix, b: Matrix, c: f64) -> Result<Matrix, Error> {
+    fn launched(&self, a: Matrix, b: Matrix, c: f64) -> Result<Matrix, Error> {
         let c = filled(&self.plain.c, |_, _| c)?;
-        let problem = Problem { a, b, c, ..self.plain.clone() };
-        emulated::launch(&self.task, &problem, self.extras, emulated::unwatched).map(|ran| ran.c)
+        (self.launch)(&Problem { a, b, c, ..self.plain.clone() })
+    }
+
+    /// A with these elements, by the row and the step along K.
+    fn a(&self, element: impl Fn(usize, usize) -> f64) -> Result<Matrix, Error> {
+        match self.turned[0] {
+            true => filled(&self.plain.a, |step, row| element(row, step)),
+            false => filled(&self.plain.a, element),
+        }
     }
 
     /// B with these elements, by the step along K and the column.
-    pub fn b(&self, element: impl Fn(usize, usize) -> f64) -> Result<Matrix, Error> {
-        match self.turned {
+    fn b(&self, element: impl Fn(usize, usize) -> f64) -> Result<Matrix, Error> {
+        match self.turned[1] {
             true => filled(&self.plain.b, |column, step| element(step, column)),
             false => filled(&self.plain.b, element),
         }
@@ -164,11 +164,8 @@ impl Probe<'_> {
             for of_line in [true, false] {
                 let place = |line: usize, step: usize| (if of_line { line } else { step } + 1) as f64;
                 let (a, b) = match side {
-                    Side::A => (filled(&self.plain.a, place)?, self.b(unit)?),
-                    Side::B => (
-                        filled(&self.plain.a, |row, step| unit(step, row))?,
-                        self.b(|step, column| place(column, step))?,
-                    ),
+                    Side::A => (self.a(place)?, self.b(unit)?),
+                    Side::B => (self.a(|row, step| unit(step, row))?, self.b(|step, column| place(column, step))?),
                 };
                 let coded = if side == Side::A { &a } else { &b };
                 if !holds(coded, lines.max(k)) {
@@ -224,7 +221,7 @@ impl Probe<'_> {
         let Shape { m, n, k } = self.plain.shape;
         let (k, wide) = (k as usize, (if side == Side::A { n } else { m }) as usize);
         let shown = if windows(k, wide).len() == k.div_ceil(wide) { k } else { (WINDOWS - 1) * wide };
-        let question = steps::question(&numbers, (k, shown), times, self.shuffles);
+        let question = steps::question(&numbers, (k, shown), times, self.ptx.contains("shfl.sync"));
         let steps = ranges(numbers.into_iter());
         let here = format!("in {} {} of C, the products of {steps} along K", side.line(), first.line);
         let text = match times {
@@ -301,7 +298,7 @@ impl Probe<'_> {
             Side::A => ((other, of_other), (of_other, others.1)),
             Side::B => ((others.0, of_other), (of_other, other)),
         };
-        let c = self.launched(filled(&self.plain.a, alone(a))?, self.b(alone(b))?, 0.0)?;
+        let c = self.launched(self.a(alone(a))?, self.b(alone(b))?, 0.0)?;
         let comes = |(row, column): (usize, usize)| (c.at(row, column) / self.plain.form.alpha - 1.0).abs() < 1e-3;
         Ok((comes(own) && comes(others)).then(|| {
             format!(
@@ -314,13 +311,14 @@ impl Probe<'_> {
     /// Which element stands for another one, and what all that are exchanged have in common.
     fn exchanged(&self, side: Side, seen: &Seen) -> Result<(String, bool), Error> {
         let Step { line, k, .. } = seen.wrong[0];
+        let [a, b] = self.names;
         let name = |line: usize, k: usize| match side {
-            Side::A => format!("A[{line}][{k}]"),
-            Side::B => format!("B[{k}][{line}]"),
+            Side::A => format!("{a}[{line}][{k}]"),
+            Side::B => format!("{b}[{k}][{line}]"),
         };
         let others = match side {
-            Side::A => format!("B[{k}][…]"),
-            Side::B => format!("A[…][{k}]"),
+            Side::A => format!("{b}[{k}][…]"),
+            Side::B => format!("{a}[…][{k}]"),
         };
         // Nothing comes where the other element would lie beyond the matrix.
         let comes = seen.wrong.iter().filter(|step| step.times() != Some(0.0));
@@ -335,13 +333,17 @@ impl Probe<'_> {
             None => "something else".to_string(),
         };
         let factor = match side {
-            Side::A => {
-                Factor { name: "A", line: side.line(), by_rows: true, leading: self.plain.a.leading(), verb: "taken" }
-            }
-            Side::B => Factor {
-                name: "B",
+            Side::A => Factor {
+                name: a,
                 line: side.line(),
-                by_rows: self.turned,
+                by_rows: !self.turned[0],
+                leading: self.plain.a.leading(),
+                verb: "taken",
+            },
+            Side::B => Factor {
+                name: b,
+                line: side.line(),
+                by_rows: self.turned[1],
                 leading: self.plain.b.leading(),
                 verb: "taken",
             },
@@ -350,20 +352,38 @@ impl Probe<'_> {
             "do what fills a tile and what reads it agree, in a swizzle, a row's length and the parts of fragments?"
                 .to_string()
         });
+        let stop = if rule.ends_with('?') { "" } else { "." };
+        let (more, stop) = (self.of_tensor_cores(), if self.of_tensor_cores().is_empty() { "" } else { stop });
         let text = format!(
-            "in {} {line} of C, {others} is multiplied by {what} and not by {}: {rule}",
+            "in {} {line} of C, {others} is multiplied by {what} and not by {}: {rule}{stop}{more}",
             side.line(),
             name(line, k)
         );
         Ok((text, certain))
     }
 
+    /// How operands of the kernel's tensor core instructions lie.
+    fn of_tensor_cores(&self) -> &'static str {
+        match () {
+            () if self.ptx.contains("wgmma.mma_async") => {
+                " Of `wgmma`, a descriptor names the swizzle, and the leading and stride offsets, with which its tile was stored, as a tensor map does"
+            }
+            () if self.ptx.contains("ldmatrix.sync") => {
+                " Of `ldmatrix`, lanes 0 to 7 name the rows of the first 8 x 8, the next 8 lanes those of the second, with the swizzle of the store"
+            }
+            () if self.ptx.contains("mma.sync") && !self.ptx.contains("wmma.load") => {
+                " Of `mma`, lane l has row l / 4 of A and then the one 8 below, column l / 4 of B, and l % 4 counts along K; of C, columns 2 (l % 4) and the next"
+            }
+            () => "",
+        }
+    }
+
     /// Whether an element alone, beside a factor full of ones, comes so many times everywhere in its line.
     fn comes(&self, side: Side, Step { line, k, .. }: Step, times: f64) -> Result<bool, Error> {
         let Shape { m, n, .. } = self.plain.shape;
         let (a, b, wide) = match side {
-            Side::A => (filled(&self.plain.a, alone((line, k)))?, self.b(|_, _| 1.0)?, n),
-            Side::B => (filled(&self.plain.a, |_, _| 1.0)?, self.b(alone((k, line)))?, m),
+            Side::A => (self.a(alone((line, k)))?, self.b(|_, _| 1.0)?, n),
+            Side::B => (self.a(|_, _| 1.0)?, self.b(alone((k, line)))?, m),
         };
         let c = self.launched(a, b, 0.0)?;
         let at = |other: usize| if side == Side::A { c.at(line, other) } else { c.at(other, line) };
@@ -379,18 +399,18 @@ impl Probe<'_> {
             Side::A => ((other, step), (k, column), (line, column)),
             Side::B => ((column, k), (step, other), (column, line)),
         };
-        let c = self.launched(filled(&self.plain.a, alone(a))?, self.b(alone(b))?, 0.0)?;
+        let c = self.launched(self.a(alone(a))?, self.b(alone(b))?, 0.0)?;
         Ok((c.at(at.0, at.1) / self.plain.form.alpha - 1.0).abs() < 1e-3)
     }
 }
 
 /// A matrix with a 1 in one place.
-pub fn alone(at: (usize, usize)) -> impl Fn(usize, usize) -> f64 {
+fn alone(at: (usize, usize)) -> impl Fn(usize, usize) -> f64 {
     move |row, column| f64::from(u8::from((row, column) == at))
 }
 
 /// A matrix of the same kind with other elements, by row and column.
-pub fn filled(like: &Matrix, element: impl Fn(usize, usize) -> f64) -> Result<Matrix, Error> {
+fn filled(like: &Matrix, element: impl Fn(usize, usize) -> f64) -> Result<Matrix, Error> {
     let columns = like.columns().max(1);
     let mut at = 0;
     Matrix::filled(like.element(), [like.rows(), like.columns(), like.leading()], || {
@@ -400,7 +420,7 @@ pub fn filled(like: &Matrix, element: impl Fn(usize, usize) -> f64) -> Result<Ma
 }
 
 /// Whether a matrix's type holds each whole number up to this one.
-pub fn holds(matrix: &Matrix, most: usize) -> bool {
+fn holds(matrix: &Matrix, most: usize) -> bool {
     let number = most as f64;
     let probe = Matrix::filled(matrix.element(), [1, 2, 2], {
         let mut next = number + 1.0;

@@ -22,6 +22,9 @@ pub fn question(numbers: &[usize], (k, seen): (usize, usize), times: f64, shuffl
             "they are left from the tile before, behind the end of K: does the loop over the last tile go {count} too far (`k < rest`)?"
         );
     }
+    if times > 1.0 && numbers == [k - 1] {
+        return "it comes in the place of steps beyond K: the loop over the last tile ends with K, or 0 is stored there".to_string();
+    }
     if times > 1.0 {
         return match shuffles {
             true => "is each lane's part added once? a sum by `__shfl_down_sync` is in lane 0, one that all lanes are to have comes by `__shfl_xor_sync`".to_string(),
@@ -46,7 +49,8 @@ pub fn question(numbers: &[usize], (k, seen): (usize, usize), times: f64, shuffl
             "of each {period} steps along K, {} are summed and {left} are not: is the loop's step what a turn of it sums, and does the inner loop run to the tile's end?",
             period - left
         ),
-        None => "does every thread's part reach the sum, through all lanes of a shuffle?".to_string(),
+        None if shuffles => "does every thread's part reach the sum, through all lanes of a shuffle?".to_string(),
+        None => "does the part of every thread and block reach the sum: where parts are stored, is each read back, at its own place?".to_string(),
     }
 }
 

@@ -1,0 +1,84 @@
+//! By which other launch a kernel is right. Each is run before it is said.
+
+use gemm::Dim3;
+
+/// Threads of a block at most.
+const THREADS: u64 = 1024;
+
+/// What a launch names.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Launch {
+    /// Thread blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+}
+
+/// What is known of a kernel that is launched.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    /// Its blocks race for the result: then one alone may be right, which elsewhere says nothing, for it has all of the work.
+    pub races: bool,
+    /// It asks how many blocks there are: then it may bear any number.
+    pub counts_blocks: bool,
+}
+
+impl Known {
+    /// Of a kernel's PTX.
+    pub fn of(ptx: &str, races: bool) -> Known {
+        Known { races, counts_blocks: ptx.contains("%nctaid") }
+    }
+}
+
+/// In words, the first launch of those that people mix up with this one by which nothing is wrong.
+pub fn other(given: Launch, known: Known, is_right: &dyn Fn(Launch) -> bool) -> Option<String> {
+    let Launch { grid, block, shared } = given;
+    let Dim3 { x, y, z } = grid;
+    let more = |columns: u32, rows: u32| Dim3 { x: x + columns, y: y + rows, z };
+    if x != y && y > 1 && !known.counts_blocks && is_right(Launch { grid: Dim3 { x: y, y: x, z }, ..given }) {
+        return Some(format!(
+            "with grid ({y},{x}) instead of ({x},{y}) every element is right: x and y of the grid, or of `blockIdx`, are exchanged"
+        ));
+    }
+    let mut grids = [more(1, 0), more(0, 1), more(1, 1)].into_iter().filter(|_| !known.counts_blocks);
+    if let Some(Dim3 { x: wide, y: high, .. }) = grids.find(|grid| is_right(Launch { grid: *grid, ..given })) {
+        return Some(format!(
+            "with grid ({wide},{high}) instead of ({x},{y}) every element is right: the number of blocks is rounded up, as `(N + TILE - 1) / TILE`"
+        ));
+    }
+    if known.races && z > 1 && is_right(Launch { grid: Dim3 { x, y, z: 1 }, ..given }) {
+        return Some(format!(
+            "with one block along z instead of {z} every element is right: those along z add to the same elements, by `atomicAdd` to what a launch before \
+             has set, or each to a place of its own"
+        ));
+    }
+    if known.races && x.max(y) > 1 && is_right(Launch { grid: Dim3 { x: 1, y: 1, z }, ..given }) {
+        return Some(
+            "with one block every element is right: the others do the same work again. A loop over elements goes on by `gridDim.x * blockDim.x`"
+                .to_string(),
+        );
+    }
+    let Dim3 { x: across, y: down, z: deep } = block;
+    let changed = |x: u32, y: u32| Dim3 { x, y, z: deep };
+    let blocks = [
+        changed(down, across),
+        changed(2 * across, down),
+        changed(across, 2 * down),
+        changed(across / 2, down),
+        changed(across, down / 2),
+    ];
+    let mut blocks = blocks.into_iter().filter(|other| *other != block && (1..=THREADS).contains(&other.count()));
+    if let Some(other) = blocks.find(|block| is_right(Launch { block: *block, ..given })) {
+        return Some(format!(
+            "with block ({},{}) instead of ({across},{down}) every element is right: the kernel's tile is for that many threads",
+            other.x, other.y
+        ));
+    }
+    let mut bytes = (2..=4).map(|times| times * shared).filter(|bytes| *bytes > 0);
+    let enough = bytes.find(|bytes| is_right(Launch { shared: *bytes, ..given }))?;
+    Some(format!(
+        "with {enough} bytes of dynamic shared memory instead of {shared} every element is right: the launch names the bytes of all arrays that lie there"
+    ))
+}

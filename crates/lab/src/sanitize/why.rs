@@ -1,0 +1,90 @@
+//! Why something else comes out than is expected: what was noted, by which other launch it would come, and of what a product is made.
+
+use gemm::sums::sums;
+
+use super::execute::Ran;
+use super::expect::{self, Expected};
+use super::outcome::Found;
+use super::plan::Plan;
+use super::{Sanitize, execute, product};
+use crate::candidate::Kernels;
+use crate::probe::launches::{self, Known, Launch};
+
+/// Blocks of a grid that is launched again and again, at most.
+const BLOCKS: u64 = 1024;
+/// Instructions of a block of such a launch, at most: what is tried may never end.
+const INSTRUCTIONS: u64 = 10_000_000;
+/// Faults that another launch may be without.
+const OF_A_LAUNCH: [&str; 3] = ["past the end", "uninitialised", "never written"];
+
+/// What to look at of a wrong result that shuffles may have part in.
+const SHUFFLES: [(&str, &str); 3] = [
+    (
+        "shfl.sync.up",
+        "of `__shfl_up_sync`, lanes below the distance keep a value of their own: in a scan they add nothing, `if (lane >= d)`; sums of those before a warp or a block are of all with a lower number, `<` and not `<=`",
+    ),
+    (
+        "shfl.sync.down",
+        "a value of a whole warp takes offsets 16, 8, 4, 2 and 1, and by `__shfl_down_sync` it is in lane 0 alone",
+    ),
+    (
+        "shfl.sync.bfly",
+        "a value of a whole warp takes offsets 16, 8, 4, 2 and 1, and by `__shfl_xor_sync` all lanes have it",
+    ),
+];
+
+/// In words, one line each. `whole` is what a run without a fault left.
+pub fn hints(
+    (kernels, plan): (&Kernels, &Plan),
+    flags: &Sanitize,
+    whole: Option<&Ran>,
+    (expected, faults): (&[Expected], &[Found]),
+) -> Vec<String> {
+    let limit = flags.instruction_limit.min(INSTRUCTIONS);
+    let is_small = plan.launches.iter().all(|launch| launch.grid.count() <= BLOCKS);
+    let has = |is_it: &dyn Fn(&str) -> bool| {
+        faults.iter().any(|found| is_it(found.fault.message.lines().next().unwrap_or_default()))
+    };
+    let unexpected = expected.iter().any(|expected| !expected.holds);
+    let names = || flags.expect.iter().filter_map(|word| word.split(['=', '[']).next());
+    let races = has(&|message| names().any(|name| message.starts_with(&format!("race on {name} at"))));
+    let of_a_launch = races || has(&|message| OF_A_LAUNCH.iter().any(|words| message.contains(words)));
+    if !unexpected && (flags.expect.is_empty() || !of_a_launch) {
+        return Vec::new();
+    }
+    let ptx = kernels.kernel.ptx.as_str();
+    let launched = if is_small { launch(plan, flags, Known::of(ptx, races), limit) } else { None };
+    if let Some(text) = launched {
+        return vec![text];
+    }
+    let Some(ran) = whole.filter(|_| unexpected) else { return Vec::new() };
+    let noted = ran.reports.iter().flat_map(|report| &report.circumstances);
+    let mut hints: Vec<String> = noted.map(|circumstance| circumstance.to_string()).collect();
+    let summed = plan.launches.first().map(|launch| sums(ptx, launch.kernel.name())).unwrap_or_default();
+    for word in expected.iter().filter(|expected| !expected.holds && is_small).map(|expected| &expected.expected) {
+        let wanted = expect::wanted(plan, word, flags.seed);
+        hints
+            .extend(wanted.and_then(|(index, wanted)| product::explain(plan, (index, &wanted), (ptx, &summed), limit)));
+    }
+    if hints.is_empty() && expected.iter().any(|expected| !expected.holds && !tells(expected)) {
+        hints.extend(SHUFFLES.into_iter().filter(|(opcode, _)| ptx.contains(opcode)).map(|(_, text)| text.to_string()));
+    }
+    hints
+}
+
+/// Whether what is alike of all that are wrong tells more than where they are.
+fn tells(expected: &Expected) -> bool {
+    expected.wraps.is_some() || expected.alike.as_ref().is_some_and(|alike| !alike.contains("which block, thread"))
+}
+
+/// By which other launch all would be as expected, of a plan with one.
+fn launch(plan: &Plan, flags: &Sanitize, known: Known, limit: u64) -> Option<String> {
+    let [planned] = plan.launches.as_slice() else { return None };
+    let given = Launch { grid: planned.grid, block: planned.block, shared: planned.shared };
+    launches::other(given, known, &|other| {
+        let Ok(after) = execute::with(plan, &[], Some(other), limit) else { return false };
+        let holds =
+            |word: &String| expect::expect(plan, &after, word, flags.tolerance, flags.seed).is_ok_and(|one| one.holds);
+        flags.expect.iter().all(holds)
+    })
+}
