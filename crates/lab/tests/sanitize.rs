@@ -12,6 +12,7 @@ use serde_json::Value;
 /// Every kernel with the flags that it carries: what is said, and the exit code.
 #[test]
 fn kernels_are_judged() {
+    let mut all = String::new();
     for (kernel, code) in [
         ("block-sum", 0),
         ("block-sum-unsynced", 1),
@@ -27,8 +28,9 @@ fn kernels_are_judged() {
     ] {
         let output = lab(&format!("sanitize kernels/{kernel}.cu"));
         assert_eq!((output.code, output.stderr.as_str()), (code, ""), "{kernel}: {output:?}");
-        insta::assert_snapshot!(kernel, output.stdout);
+        all += &format!("# {kernel}\n{}\n", output.stdout);
     }
+    insta::assert_snapshot!("exhibits", all);
 }
 
 #[test]
