@@ -138,7 +138,7 @@ fn shift(got: &[f64], wanted: &[f64], wrong: &[usize]) -> Option<isize> {
 /// Which are wrong, where it is a range, or a part of every so many.
 fn place(wrong: &[usize], count: usize) -> Option<String> {
     let (first, last) = (*wrong.first()?, *wrong.last()?);
-    if wrong.len() == count {
+    if wrong.len() == count || wrong.len() == 1 {
         return None;
     }
     if last + 1 - first == wrong.len() {
