@@ -10,12 +10,12 @@
 //! …
 //! ```
 //!
-//! `cargo x pack` writes archives, `cargo x unpack` prints them. What is compressed begins with a line that says how registers are
-//! written: see [`registers`].
+//! `cargo x pack` writes archives, `cargo x unpack` prints them. What is compressed may begin with a line that says how numbers are
+//! written: see [`numbers`].
 
 #![forbid(unsafe_code)]
 
-mod registers;
+mod numbers;
 
 use std::fmt::Write;
 use std::fs;
@@ -29,8 +29,8 @@ use ruzstd::decoding::StreamingDecoder;
 /// The line that begins a text stands between these.
 const BEGIN: &str = "==> ";
 const END: &str = " <==\n";
-/// The first line of what is compressed, where registers have distances in place of numbers.
-const DISTANCES: &str = "registers by distance\n";
+/// The first line of what is compressed, where distances stand in place of numbers.
+const DISTANCES: &str = "numbers by distance\n";
 
 /// Why an archive cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -107,7 +107,7 @@ impl Texts {
             return Err(damaged("its checksum is not that of its content".to_string()));
         }
         match joined.strip_prefix(DISTANCES) {
-            Some(text) => Texts::parse(registers::numbered(text)),
+            Some(text) => Texts::parse(numbers::numbered(text)),
             None => Texts::parse(joined),
         }
     }
@@ -195,23 +195,29 @@ impl Texts {
         &self.joined
     }
 
-    /// The bytes of an archive.
+    /// The bytes of an archive: the shorter ones of those of the text as it is, and with distances in place of numbers.
     #[cfg(feature = "pack")]
     pub fn pack(&self) -> io::Result<Vec<u8>> {
-        let mut encoder = zstd::Encoder::new(Vec::new(), 19)?;
-        encoder.include_checksum(true)?;
-        // The texts resemble each other, and some are megabytes long: what a text repeats must be in reach.
-        encoder.long_distance_matching(true)?;
-        encoder.window_log(26)?;
-        let distances = registers::distances(&self.joined);
-        if registers::numbered(&distances) == self.joined {
-            io::Write::write_all(&mut encoder, DISTANCES.as_bytes())?;
-            io::Write::write_all(&mut encoder, distances.as_bytes())?;
-        } else {
-            io::Write::write_all(&mut encoder, self.joined.as_bytes())?;
+        let plain = compressed(&[&self.joined])?;
+        let distances = numbers::distances(&self.joined);
+        if numbers::numbered(&distances) != self.joined {
+            return Ok(plain);
         }
-        encoder.finish()
+        let other = compressed(&[DISTANCES, &distances])?;
+        Ok(if other.len() < plain.len() { other } else { plain })
     }
+}
+
+/// The bytes that zstd makes of texts, one after the other.
+#[cfg(feature = "pack")]
+fn compressed(texts: &[&str]) -> io::Result<Vec<u8>> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 22)?;
+    encoder.include_checksum(true)?;
+    // The texts resemble each other, and some are megabytes long: what a text repeats must be in reach.
+    encoder.long_distance_matching(true)?;
+    encoder.window_log(26)?;
+    texts.iter().try_for_each(|text| io::Write::write_all(&mut encoder, text.as_bytes()))?;
+    encoder.finish()
 }
 
 #[cfg(test)]
