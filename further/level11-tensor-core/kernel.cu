@@ -7,6 +7,10 @@
 // lanes hold a part of each, a fragment: lane 4 * g + t has rows g and g + 8 of A and C, column g
 // of B, and of these a few elements that t tells. Of the sums that is a square of two by two.
 //
+// Level 8 was bound by the instructions that a warp can issue: an FFMA multiplies 32 pairs, an
+// mma.sync 2,048. The hardware aligns the terms of a sum to the largest and cuts off what is more
+// than 25 bits below it.
+//
 // Given by LEVEL:  INPUT_x     type of A, B and C; sums are float
 //                  BM, BN, BK  tile of C per block is BM x BN; one step along K is BK
 //                  WM, WN      tile of C per warp
@@ -23,7 +27,7 @@ struct alignas(4) Pair {
     T e[2];
 };
 struct Stage {
-    T a[BM][BK + V];  // a tile of A, padded
+    T a[BM][BK + V];  // a tile of A, padded: eight rows that ldmatrix reads use all banks
     T b[BK][BN + V];  // a tile of B
 };
 constexpr int LM = 8;        // lanes of a warp along M

@@ -7,7 +7,8 @@
 // ahead: a tensor map says where a matrix lies, the copy engine (TMA) fetches a box of it, and a
 // barrier in shared memory counts the bytes that have come. Four warps, a warpgroup, multiply tiles
 // where they lie, by one wgmma instruction that runs on while they go on. Only the sums are in
-// registers. Each of these instructions is a function of hopper.cuh.
+// registers: with mma.sync those are nearly as busy with fragments of A and B as with FMAs, and
+// threads with fetching them. Each of these instructions is a function of hopper.cuh.
 //
 // Given by LEVEL:  INPUT_x, OUTPUT_x  types of A and B, and of C
 //                  BM, BN             tile of C per block is BM x BN, 64 rows for each warpgroup
@@ -75,7 +76,8 @@ gemm_warpgroup(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
     // ANCHOR: mapping
     int tid = threadIdx.x % 128;    // within the warpgroup
     int group = threadIdx.x / 128;  // 64 rows of the tile
-    // The blocks go through C band by band, and down each column of tiles in a band.
+    // The blocks go through C band by band, and down each column of tiles in a band: L2 keeps what
+    // blocks of the same time read.
     int across = (N + BN - 1) / BN;
     int down = (M + BM - 1) / BM;
     int band = blockIdx.x / (BAND * across) * BAND;
@@ -112,6 +114,7 @@ gemm_warpgroup(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
     for (int step = 0; step < steps; ++step, ring.next()) {
         Stage& stage = s.stages[ring.at];
         wait(s.full[ring.at], ring.parity);
+        // From 8 rows to the next are 1,024 bytes. A lies along K, in one box: its 16 is ignored.
         unsigned long long a = descriptor(stage.a + group * 64 * BK, 1024, 16);
         unsigned long long b = descriptor(stage.b, 1024, 64 * BK * sizeof(T));
         begin_products();

@@ -2,10 +2,10 @@
 //
 //   C = A * B      A is M x K, B is K x N, stored as N x K, C is M x N; row-major, no padding.
 //
-// Level 20, for elements of a byte, of which wgmma keeps sums of 14 bits. So every 128 of K each
-// thread adds them to sums of its own, and the next products begin at 0: meanwhile the other
-// warpgroup multiplies. wgmma transposes no bytes: both operands must lie along K, and so does B as
-// it is stored.
+// Level 20, for elements of a byte, of which tensor cores multiply twice as many as of 16 bits, but
+// wgmma keeps sums of 14 bits. So every 128 of K each thread adds them to sums of its own, and the
+// next products begin at 0: meanwhile the other warpgroup multiplies. wgmma transposes no bytes:
+// both operands must lie along K, and so does B as it is stored.
 //
 // Given by LEVEL:  OUTPUT_x           type of C
 //                  BM, BN             tile of C per block is BM x BN, 64 rows for each warpgroup
@@ -101,7 +101,8 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
     // ANCHOR: mapping
     int tid = threadIdx.x % 128;    // within the warpgroup
     // 64 rows of the tile, or the producer. All lanes ask the first one, so that the compiler knows
-    // it for one value of the warp, and so the descriptors.
+    // it for one value of the warp, and so the descriptors: else each warp makes them anew before
+    // every product, in level 20 while earlier products run, but here nothing runs then.
     int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
     int rank = blockIdx.x % CLUSTER;
     // The clusters go through C band by band, and down each column in a band; each takes every so

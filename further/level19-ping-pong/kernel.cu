@@ -4,7 +4,8 @@
 //
 // Level 20, but a tile has one warpgroup, which makes all its products; the next tile has the other
 // one. They take turns at the tensor cores: while one multiplies, the other one's tile leaves, so
-// the tensor cores never wait for an epilogue but the last.
+// the tensor cores never wait for an epilogue but the last. Without turns, both would share the
+// tensor cores, be done at about the same time, and store at the same time.
 //
 // Given by LEVEL:  INPUT_x, OUTPUT_x  types of A and B, and of C
 //                  BM, BN             tile of C per block, and of a warpgroup, is BM x BN
@@ -96,7 +97,8 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
     // ANCHOR: mapping
     int tid = threadIdx.x % 128;    // within the warpgroup
     // Every second tile of the block, or the producer. All lanes ask the first one, so that the
-    // compiler knows it for one value of the warp, and all that follows from it.
+    // compiler knows it for one value of the warp, and all that follows from it: between a step's
+    // products and the next nobody else multiplies, so little may stand there.
     int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
     int rank = blockIdx.x % CLUSTER;
     // The clusters go through C band by band, and down each column in a band; each takes every so

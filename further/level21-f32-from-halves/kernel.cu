@@ -9,9 +9,11 @@
 //   high * high + (high * low + low * high) / 2048      low * low / 2048 / 2048 is left out
 //
 // The scale, a power of two for each 128 numbers along K, has the largest of them fill f16's range.
-// A first kernel cuts both matrices into the room, in the order in which the second one copies them
-// to shared memory. Tensor cores cut off what they cannot keep, and along K that adds up: so they
-// sum 128 products, and each thread adds such sums in f32. An infinity comes out as NaN.
+// Low parts are times 2048, so as not to be subnormal. A first kernel cuts both matrices into the
+// room, in the order in which the second one copies them to shared memory: a tile is read by every
+// block of its row or column of tiles, and would be cut as many times. Tensor cores cut off what
+// they cannot keep, and along K that adds up: so they sum 128 products, and each thread adds such
+// sums in f32. An infinity comes out as NaN.
 //
 // Given by LEVEL:  BM, BN  tile of C per block is BM x BN, 64 rows for each warpgroup that
 //                          multiplies

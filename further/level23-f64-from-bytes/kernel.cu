@@ -5,7 +5,8 @@
 // Level 22, for numbers of 53 bits. Each row of A, and each column of B, gets a power of two that
 // makes its numbers whole, as large as the sums allow. Remainders of MODULI moduli, each a byte,
 // say such a number; and a sum of products, too, which the Chinese remainder theorem makes of them:
-// the same bits in any order. A first kernel writes those of A and B into the room. Where a row or
+// the same bits in any order. Remainders are multiplied one by one, 14 products; 7 parts of 8 bits
+// would be each by each, 49. A first kernel writes those of A and B into the room. Where a row or
 // column spreads over too many powers of two, its elements of C are sums of products in f64.
 //
 // Given by LEVEL:  BM, BN   tile of C per block, and of a warpgroup, is BM x BN
@@ -150,7 +151,7 @@ gemm_bytes(const double* A, const double* B, double* C, void* room, int M, int N
         go_to(tile);
         bool alone = odd && tile + stride >= tiles;  // the next modulus begins with group 0, too
         bool end = l + 1 == MODULI && tile + stride >= tiles;
-        int acc[HIGH][BN / 8][4] = {};
+        int acc[HIGH][BN / 8][4] = {};  // C is 0 where K is 0
         // ANCHOR: mainloop
         if (group == 1 || tile != first || l > 0 && !odd)
             meet<256>(1 + group);  // it is the turn of this warpgroup
