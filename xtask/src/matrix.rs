@@ -101,8 +101,8 @@ impl Cell {
 
     fn proof(self, crates: &Crates, list: &str) -> Result<Proof> {
         let name = format!("matrix {} {}", self.release.name, self.tested.unwrap_or("ptxas"));
-        let skips = self.skips(list).into_iter().collect::<Vec<_>>().join("\n");
-        Ok(Proof { name, reads: Reads::of(crates, &[self.tested.unwrap_or("common")], true)?, with: skips })
+        let with = [packages(self.release)].into_iter().chain(self.skips(list)).collect::<Vec<_>>().join("\n");
+        Ok(Proof { name, reads: Reads::of(crates, &[self.tested.unwrap_or("common")], true)?, with })
     }
 
     /// Why it does not hold; nothing if it does.
@@ -200,27 +200,32 @@ fn folder_of(release: &Release) -> PathBuf {
     shell::root().join("target/matrix").join(release.name)
 }
 
+/// A release's Python packages, with a space between them.
+fn packages(release: &Release) -> String {
+    let headers = if release.name == MADE_BY { &HEADERS[..] } else { &[] };
+    release.nvrtc.into_iter().chain([release.ptxas]).chain(headers.iter().copied()).collect::<Vec<_>>().join(" ")
+}
+
 /// The release's environment, made unless it is there and complete.
 fn environment(release: &Release) -> Result<PathBuf> {
     let folder = folder_of(release);
-    let headers = if release.name == MADE_BY { &HEADERS[..] } else { &[] };
-    let packages: Vec<&str> = release.nvrtc.into_iter().chain([release.ptxas]).chain(headers.iter().copied()).collect();
+    let packages = packages(release);
     let stamp = folder.join("packages");
-    if fs::read_to_string(&stamp).is_ok_and(|there| there == packages.join(" ")) {
+    if fs::read_to_string(&stamp).is_ok_and(|there| there == packages) {
         return Ok(folder);
     }
-    eprintln!("$ python3 -m venv {} and pip install {}", folder.display(), packages.join(" "));
+    eprintln!("$ python3 -m venv {} and pip install {packages}", folder.display());
     let made = Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder).status();
     if !made.context("cannot start python3")?.success() {
         bail!("python3 makes no virtual environment\nhint: on Debian: apt install python3-venv");
     }
     let mut pip = Command::new(folder.join("bin/python"));
     // ptxas and NVRTC alone: what the packages depend on is for nvcc.
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]).args(&packages);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]).args(packages.split(' '));
     if !pip.status().context("cannot start pip")?.success() {
-        bail!("pip cannot install {}", packages.join(" "));
+        bail!("pip cannot install {packages}");
     }
-    fs::write(&stamp, packages.join(" ")).with_context(|| format!("cannot write {}", stamp.display()))?;
+    fs::write(&stamp, packages).with_context(|| format!("cannot write {}", stamp.display()))?;
     Ok(folder)
 }
 

@@ -325,3 +325,27 @@ pub fn failed(doing: &str, error: DriverError) -> Error {
         _ => Error::usage(message, "`--backend emulator` runs the same kernel on the CPU"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_driver_says_has_a_hint() {
+        let said = |status| match failed("the launch", DriverError(status)) {
+            Error::Fault(text) => format!("fault: {text}"),
+            other => other.to_string(),
+        };
+        assert_eq!(
+            said(Status::CUDA_ERROR_ILLEGAL_ADDRESS),
+            "fault: the launch failed: CUDA_ERROR_ILLEGAL_ADDRESS\nhint: `--backend emulator` names the line, the thread and the address"
+        );
+        let hint = "hint: make the problem smaller";
+        assert_eq!(
+            said(Status::CUDA_ERROR_OUT_OF_MEMORY),
+            format!("the launch failed: CUDA_ERROR_OUT_OF_MEMORY\n{hint}")
+        );
+        let hint = "hint: `--backend emulator` runs the same kernel on the CPU";
+        assert_eq!(said(Status::CUDA_ERROR_NO_DEVICE), format!("the launch failed: CUDA_ERROR_NO_DEVICE\n{hint}"));
+    }
+}

@@ -119,6 +119,8 @@ fn a_handle_of_another_device_is_an_error_everywhere() {
     assert_eq!(one.free(foreign), Err(DeviceError::Foreign));
     assert_eq!(one.address(foreign), Err(DeviceError::Foreign));
     assert_eq!(one.name(foreign), Err(DeviceError::Foreign));
+    let said = "a buffer of another device\nhint: a handle is good for the device that gave it out";
+    assert_eq!(DeviceError::Foreign.to_string(), said);
     let kernel = Module::parse(ADD).unwrap().kernel("add").unwrap();
     let refused = one.launch(&kernel, Launch::new(1, 32), &[mine.into(), foreign.into(), 1.into()]).unwrap_err();
     let expected = Refusal::Buffer { kernel: "add".to_string(), index: 1, error: DeviceError::Foreign };
