@@ -1,13 +1,18 @@
 //! A kernel's arguments on a CUDA GPU.
 
 use cudarc::driver::{DriverError, sys};
-use gemm::task::{Operand, mapped};
+use gemm::task::{Operand, is_plain, mapped};
 
 use crate::ffi::tensor_map;
 
-/// A kernel's arguments, in its order, with A, B and C at some addresses. Each has the room of a tensor map.
+/// A kernel's arguments, with A, B and C at some addresses.
 #[derive(Debug)]
-pub(crate) struct Arguments(pub(crate) Vec<sys::CUtensorMap>);
+pub(crate) struct Arguments {
+    /// In its order. Each has the room of a tensor map.
+    pub(crate) slots: Vec<sys::CUtensorMap>,
+    /// Whether the kernel for plain products does for them.
+    pub(crate) plain: bool,
+}
 
 impl Arguments {
     /// The arguments for matrices at these addresses; the driver makes the tensor maps, which see the matrices at the addresses `seen`:
@@ -41,13 +46,14 @@ impl Arguments {
                 Operand::Room(_) => number(room),
                 Operand::Batch(batch) => words(&batch.words()),
                 Operand::Epilogue(epilogue) => words(&epilogue.words(addresses[2])),
-                Operand::Mapped { bare } => number(mapped(operands, bare, seen).into()),
+                Operand::Mapped { .. } => number(mapped(operands, seen).into()),
                 Operand::Map(map) => match map.description(map.role.of(seen)) {
                     Some(description) => tensor_map(&description)?,
                     None => number(0),
                 },
             })
         };
-        operands.iter().map(argument).collect::<Result<_, _>>().map(Arguments)
+        let slots = operands.iter().map(argument).collect::<Result<_, _>>()?;
+        Ok(Arguments { slots, plain: is_plain(operands, seen) })
     }
 }

@@ -11,7 +11,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 use cudarc::driver::sys::cudaError_enum as Status;
-use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DriverError};
 use gemm::copies::copied;
 use gemm::facts::{Facts, Ran, Resources};
 use gemm::matrix::Matrix;
@@ -130,16 +130,15 @@ impl Gpu {
     /// [`Unloaded`], where the driver does not take it, or has no room.
     pub fn ready(&self, task: &Task) -> Result<Functions, Unloaded> {
         let Loaded { functions, .. } = self.load(task, nvrtc::find)?;
-        self.allow_shared(&functions.kernel, task).map_err(Unloaded::Failed)?;
+        self.allow_shared(&functions, task).map_err(Unloaded::Failed)?;
         Ok(functions)
     }
 
     /// Opts in to dynamic shared memory above 48 KiB.
-    fn allow_shared(&self, function: &CudaFunction, task: &Task) -> Result<(), DriverError> {
-        match task.dynamic_shared {
-            0 => Ok(()),
-            bytes => function.set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes as i32),
-        }
+    fn allow_shared(&self, functions: &Functions, task: &Task) -> Result<(), DriverError> {
+        let bytes = task.dynamic_shared as i32;
+        let mut wanted = functions.plain.iter().chain([&functions.kernel]).filter(|_| bytes > 0);
+        wanted.try_for_each(|one| one.set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes))
     }
 
     /// The stream of its own launches.
@@ -155,8 +154,7 @@ impl Gpu {
         problem: &Problem,
         time: bool,
     ) -> Result<Ran, Error> {
-        let resources =
-            self.resources(&functions.kernel, task, ptxas).map_err(|e| failed("asking for resources", e))?;
+        let resources = self.resources(&functions, task, ptxas).map_err(|e| failed("asking for resources", e))?;
         // ANCHOR: run
         let operands = Operands::of(self, problem)?;
         let run = self.launcher(&functions, task, &operands)?;
@@ -178,7 +176,7 @@ impl Gpu {
         task: &Task,
         operands: &Operands,
     ) -> Result<impl Fn() -> Result<(), Error> + use<'a>, Error> {
-        self.allow_shared(&functions.kernel, task).map_err(|e| failed("asking for shared memory", e))?;
+        self.allow_shared(functions, task).map_err(|e| failed("asking for shared memory", e))?;
         // ANCHOR: launch
         let configs = configs(&task.launch, task.dynamic_shared, task.before);
         let addresses = operands.addresses(self);
@@ -225,9 +223,10 @@ impl Gpu {
     }
 
     /// What the kernel needs.
-    fn resources(&self, function: &CudaFunction, task: &Task, ptxas: String) -> Result<Resources, DriverError> {
+    fn resources(&self, functions: &Functions, task: &Task, ptxas: String) -> Result<Resources, DriverError> {
         let (threads, dynamic) = (task.launch.block.count() as u32, task.dynamic_shared);
-        self.allow_shared(function, task)?;
+        self.allow_shared(functions, task)?;
+        let function = &functions.kernel;
         let blocks_per_sm = function.occupancy_max_active_blocks_per_multiprocessor(threads, dynamic as usize, None)?;
         let max_threads = self.context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
         Ok(Resources {

@@ -7,10 +7,11 @@ use gemm::task::Before;
 use crate::arguments::Arguments;
 use crate::ffi;
 
-/// A kernel on the GPU, and what is launched before it, of the same module.
+/// A kernel on the GPU, the one that stands for it in plain products, and what is launched before it, of the same module.
 #[derive(Debug, Clone)]
 pub struct Functions {
     pub(crate) kernel: CudaFunction,
+    pub(crate) plain: Option<CudaFunction>,
     pub(crate) before: Option<CudaFunction>,
 }
 
@@ -40,10 +41,11 @@ pub(crate) fn launch(
     stream: &CudaStream,
     functions: &Functions,
     configs: &Configs,
-    Arguments(arguments): &Arguments,
+    Arguments { slots, plain }: &Arguments,
 ) -> Result<(), DriverError> {
     if let (Some(before), Some(config)) = (&functions.before, configs.before) {
-        ffi::launch(stream, before, config, arguments)?;
+        ffi::launch(stream, before, config, slots)?;
     }
-    ffi::launch(stream, &functions.kernel, configs.kernel, arguments)
+    let kernel = functions.plain.as_ref().filter(|_| *plain).unwrap_or(&functions.kernel);
+    ffi::launch(stream, kernel, configs.kernel, slots)
 }

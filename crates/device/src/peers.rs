@@ -114,7 +114,7 @@ impl Gate {
         self.closed += 1;
         let operands = [Operand::U64(self.number.address()), Operand::U64(self.closed)];
         let one_thread = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
-        ffi::launch(stream, &self.kernel, one_thread, &Arguments::new(&operands, ([0; 3], [0; 3]), 0)?.0)
+        ffi::launch(stream, &self.kernel, one_thread, &Arguments::new(&operands, ([0; 3], [0; 3]), 0)?.slots)
     }
 
     /// Lets all go on that it holds back.

@@ -64,7 +64,7 @@ impl Pause {
     pub fn pass(&self, gpu: &Gpu, nanoseconds: u64) -> Result<(), Error> {
         let one_thread = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
         let arguments = Arguments::new(&[Operand::U64(nanoseconds)], ([0; 3], [0; 3]), 0);
-        let paused = arguments.and_then(|arguments| ffi::launch(gpu.stream(), &self.0, one_thread, &arguments.0));
+        let paused = arguments.and_then(|arguments| ffi::launch(gpu.stream(), &self.0, one_thread, &arguments.slots));
         paused.map_err(|e| failed("pausing", e))
     }
 }

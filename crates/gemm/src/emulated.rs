@@ -9,12 +9,13 @@ use crate::check::Check;
 use crate::copies::{Copied, with_copies};
 use crate::error::Error;
 use crate::facts::{Extras, Facts, Ran};
+use crate::kernel::Kernel;
 use crate::level::LaunchShape;
 use crate::mapped::{MAP_BYTES, Mapped, Role};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 use crate::source::Source;
-use crate::task::{Before, Operand, Task, mapped};
+use crate::task::{Before, Operand, Task, is_plain, mapped};
 
 /// What reports call this device.
 pub const NAME: &str = "emulator";
@@ -40,6 +41,7 @@ pub struct Arguments {
     /// As the emulator takes them.
     pub values: Vec<Argument>,
     copies: Vec<(Copied, Buffer)>,
+    plain: bool,
 }
 
 /// Runs the kernel on the CPU.
@@ -150,7 +152,7 @@ pub fn recorded(
 
 fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error> {
     let kernel = task.kernel;
-    let program = Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)).map_err(unknown_ptx)?;
+    let module = Module::parse(&kernel.ptx).map_err(unknown_ptx)?;
     let mut device = emulator::Device::new();
     let mut upload = |name: &str, matrix: &Matrix| -> Result<_, Error> {
         let buffer = device.alloc(name, matrix.bytes().len());
@@ -159,6 +161,7 @@ fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error>
     };
     let [a, b, c] = [upload("A", &problem.a)?, upload("B", &problem.b)?, upload("C", &problem.c)?];
     let arguments = arguments(&task.operands, &mut device, [a, b, c].map(|buffer| (buffer, 0)))?;
+    let program = module.kernel(&arguments.entry(kernel)).map_err(unknown_ptx)?;
     let LaunchShape { grid, block, .. } = task.launch;
     let how = Launch::new(grid, block)
         .dynamic_shared(task.dynamic_shared)
@@ -203,7 +206,8 @@ pub fn arguments(operands: &[Operand], device: &mut emulator::Device, places: [P
         seen[copy.role as usize] = (buffer, 0);
         copies.push((*copy, buffer));
     }
-    Ok(Arguments { values: arguments_seen(&operands, device, (places, seen))?, copies })
+    let plain = is_plain(&operands, addresses(&operands, device, seen)?);
+    Ok(Arguments { values: arguments_seen(&operands, device, (places, seen))?, copies, plain })
 }
 
 impl Arguments {
@@ -216,6 +220,11 @@ impl Arguments {
             Some((copy, buffer)) => copy_rows(copy, device, rows_of_copy(copy, *buffer), rows_of(copy, c)),
             None => Ok(()),
         }
+    }
+
+    /// The kernel that is launched with them.
+    pub fn entry(&self, kernel: &Kernel) -> String {
+        kernel.plain().filter(|_| self.plain).unwrap_or_else(|| kernel.entry.clone())
     }
 
     fn of_c(&self) -> Option<&(Copied, Buffer)> {
@@ -285,7 +294,7 @@ fn arguments_seen(
             Operand::Room(bytes) => {
                 Argument::Buffer(device.alloc("room", usize::try_from(bytes).unwrap_or(usize::MAX)))
             }
-            Operand::Mapped { bare } => Argument::U32(mapped(operands, bare, addresses)),
+            Operand::Mapped { .. } => Argument::U32(mapped(operands, addresses)),
             Operand::Map(map) => match map.description(map.role.of(addresses)) {
                 Some(description) => description.encode().map_err(|error| no_map(&map, &error))?.into(),
                 None => Argument::Bytes(vec![0; MAP_BYTES]),

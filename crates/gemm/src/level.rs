@@ -76,8 +76,8 @@ pub enum Parameter {
     Beta,
     /// The tensor map of a matrix as it is stored, with the box of [`Needs::boxes`]: a `__grid_constant__` structure of 128 bytes.
     Map(Role),
-    /// Which matrices have a map that describes them, an `int`: bit 0 stands for A, 1 for B, 2 for C; bit 3 for all three, of one A·B whose
-    /// sums leave as they are. Rows that are no multiple of 16 bytes apart cannot be described. A kernel that does not ask gets maps of all: matrices that lie otherwise are copied
+    /// Which matrices have a map that describes them, an `int`: bit 0 stands for A, 1 for B, 2 for C. Rows that are no multiple of 16
+    /// bytes apart cannot be described. A kernel that does not ask gets maps of all: matrices that lie otherwise are copied
     /// ([`crate::copies`]).
     Mapped,
     /// How many products, and how far their matrices lie apart: a `__grid_constant__` structure ([`crate::epilogue::Batch`]). The kernel
@@ -218,6 +218,9 @@ pub struct Needs {
     pub parameters: &'static [Parameter],
     /// Whether it also takes an A that is stored K × M. It then has a macro ACROSS, which is 1 where A is.
     pub a_by_columns: bool,
+    /// From how many to how many products along K the kernel `NAME_plain` of the same PTX does one A·B by maps alone, whose sums leave as
+    /// they are ([`crate::kernel::Kernel::plain`]).
+    pub plain: [u32; 2],
     /// Whether its offsets in A, B and C have 64 bits: a matrix may have more than 2³¹ elements, and each side 2³¹ − 1.
     pub wide_offsets: bool,
     /// Whether what becomes of a tile's sums is made while the next tile's products are.
@@ -248,6 +251,7 @@ impl Needs {
         shared: |_| 0,
         parameters: Parameter::PLAIN,
         a_by_columns: false,
+        plain: [u32::MAX, 0],
         wide_offsets: false,
         hides_epilogues: false,
         boxes: |_| [TensorBox { rows: 1, columns: 1, swizzle: TensorSwizzle::None }; 3],

@@ -51,6 +51,7 @@ impl Build {
         let double = self.configuration.dtype.sum == Element::F64;
         let factor = |factor: f64| if double { Operand::F64(factor) } else { Operand::F32(factor as f32) };
         let bare = (alpha, beta, batch.count) == (1.0, 0.0, 1) && epilogue.leaves_sums();
+        let [least, most] = self.level.needs.plain;
         let operand = |parameter: &Parameter| match parameter {
             Parameter::A => Operand::A,
             Parameter::B => Operand::B,
@@ -64,7 +65,7 @@ impl Build {
             Parameter::Alpha => factor(alpha),
             Parameter::Beta => factor(beta),
             Parameter::Map(role) => Operand::Map(self.mapped(*role, shape, form, batch)),
-            Parameter::Mapped => Operand::Mapped { bare },
+            Parameter::Mapped => Operand::Mapped { bare: bare && (least..=most).contains(&k) },
             Parameter::Batch => Operand::Batch(batch),
             Parameter::Epilogue => Operand::Epilogue(epilogue),
             Parameter::Room => Operand::Room(self.room(shape)),

@@ -82,9 +82,11 @@ pub enum Operand {
     /// What becomes of a sum, as [`Epilogue::words`] says it.
     Epilogue(Epilogue),
     /// A 32-bit integer: which of the matrices among these operands have a map that describes them. Bit 0 stands for A, 1 for B, 2 for C.
-    /// Bit 3 says that all have one, of a product that is `bare`: one A·B, whose sums leave as they are.
     Mapped {
-        /// Whether the product is such a one.
+        /// Whether the product is one A·B whose sums leave as they are, of a K as [`Needs::plain`] says. If all matrices have maps, too,
+        /// it is launched by [`Kernel::plain`].
+        ///
+        /// [`Needs::plain`]: crate::level::Needs::plain
         bare: bool,
     },
 }
@@ -98,11 +100,15 @@ pub fn room(operands: &[Operand]) -> u64 {
     asked.unwrap_or(0)
 }
 
-/// The value of [`Operand::Mapped`] of a product that is `bare` or not, where what maps describe is at these addresses.
-pub fn mapped(operands: &[Operand], bare: bool, addresses: [u64; 3]) -> u32 {
-    let described = operands.iter().fold(0, |mask, operand| match operand {
+/// The value of [`Operand::Mapped`], where what maps describe is at these addresses.
+pub fn mapped(operands: &[Operand], addresses: [u64; 3]) -> u32 {
+    operands.iter().fold(0, |mask, operand| match operand {
         Operand::Map(map) if map.description(map.role.of(addresses)).is_some() => mask | 1 << map.role as u32,
         _ => mask,
-    });
-    described | u32::from(bare && described == 7) << 3
+    })
+}
+
+/// Whether [`Kernel::plain`] does for these operands, where what maps describe is at these addresses.
+pub fn is_plain(operands: &[Operand], addresses: [u64; 3]) -> bool {
+    operands.contains(&Operand::Mapped { bare: true }) && mapped(operands, addresses) == 7
 }

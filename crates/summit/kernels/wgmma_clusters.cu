@@ -22,8 +22,7 @@
 //                                     or of 64 x 64 of the stored one
 //                  map_b              of DEEP x 64 of B, or of BN / CLUSTER x 64 of the stored one
 //                  map_c              of 64 rows of 128 bytes of D
-//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, D;
-//                                     bit 3: all three, of one A * B whose sums leave as they are
+//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, D
 //                  batch              how many products, and how far their matrices lie apart
 //                  epilogue           what becomes of a sum before it is rounded
 
@@ -180,7 +179,7 @@ struct Ring {
     }
 };
 
-// BARE, it is one A * B by maps alone: what it has no need of is not in its way.
+// BARE, it is one A * B by maps alone, of at least FEW steps: what it has no need of is not there.
 template <bool BARE>
 __device__ __forceinline__ void multiply_tiles(
     const TensorMap& map_a, const TensorMap& map_b, const TensorMap& map_c, int mapped, const T* A,
@@ -357,10 +356,20 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
               const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* D,
               int M, int N, int K, int lda, int ldb, int ldd, float alpha, float beta,
               const __grid_constant__ Batch batch, const __grid_constant__ Epilogue epilogue) {
-    if (!ADDED && mapped & 8 && K > (FEW - 1) * BK)
-        multiply_tiles<!ADDED>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb, ldd, alpha,
-                               beta, batch, epilogue);
-    else
-        multiply_tiles<false>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb, ldd, alpha,
-                              beta, batch, epilogue);
+    multiply_tiles<false>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb, ldd, alpha, beta,
+                          batch, epilogue);
 }
+
+#if !ADDED
+// A kernel of its own, since a launch begins sooner the less code the kernel has.
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
+gemm_clusters_plain(const __grid_constant__ TensorMap map_a,
+                    const __grid_constant__ TensorMap map_b,
+                    const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B,
+                    Out* D, int M, int N, int K, int lda, int ldb, int ldd, float alpha, float beta,
+                    const __grid_constant__ Batch batch,
+                    const __grid_constant__ Epilogue epilogue) {
+    multiply_tiles<true>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb, ldd, alpha, beta,
+                         batch, epilogue);
+}
+#endif

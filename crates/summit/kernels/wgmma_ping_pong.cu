@@ -20,8 +20,7 @@
 //                  map_a              boxes of BM rows of 128 bytes of A, which lie swizzled
 //                  map_b              of DEEP x 64 of B, or of BN / CLUSTER rows of the stored one
 //                  map_c              of 16 rows of 128 bytes of D
-//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, D;
-//                                     bit 3: all three, of one A * B whose sums leave as they are
+//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, D
 //                  batch              how many products, and how far their matrices lie apart
 //                  epilogue           what becomes of a sum before it is rounded
 
@@ -71,10 +70,8 @@ constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through to
 constexpr int FEW = 8;
 constexpr long long KEPT_BYTES = 32 << 20;
 // Steps from which on clusters keep in step. All of K that they are at has room in the L2 if there
-// are fewer: rows of less than 8 KB. A plain A * B does so from LONG steps on: below, what it costs
-// is more than what it saves.
+// are fewer: rows of less than 8 KB.
 constexpr int MANY = 64;
-constexpr int LONG = 192;
 static_assert(BM % 64 == 0, "BM must be a multiple of 64: so many rows has a product");
 static_assert(BN == 64 || BN == 128 || BN == 192 || BN == 256,
               "BN must be 64, 128, 192 or 256: so many columns has a product");
@@ -188,8 +185,8 @@ struct Ring {
     }
 };
 
-// BARE, it is one A * B by maps alone, of neither few steps nor LONG: what it has no need of is not
-// in its way.
+// BARE, it is one A * B by maps alone, neither of FEW steps nor of so many that clusters had better
+// keep in step: what it has no need of is not there.
 template <bool BARE>
 __device__ __forceinline__ void multiply_in_turns(
     const TensorMap& map_a, const TensorMap& map_b, const TensorMap& map_c, int mapped, const T* A,
@@ -378,11 +375,18 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
            const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* D,
            int M, int N, int K, int lda, int ldb, int ldd, float alpha, float beta,
            const __grid_constant__ Batch batch, const __grid_constant__ Epilogue epilogue) {
-    constexpr bool MAY_BE_BARE = !ADDED && (TRANSPOSED || !ALONG_K);
-    if (MAY_BE_BARE && mapped & 8 && K > (FEW - 1) * BK && K <= (LONG - 1) * BK)
-        multiply_in_turns<MAY_BE_BARE>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb,
-                                       ldd, alpha, beta, batch, epilogue);
-    else
-        multiply_in_turns<false>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb, ldd,
-                                 alpha, beta, batch, epilogue);
+    multiply_in_turns<false>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb, ldd, alpha,
+                             beta, batch, epilogue);
 }
+
+#if !ADDED && (TRANSPOSED || defined(INPUT_BF16) || defined(INPUT_F16))
+// A kernel of its own, since a launch begins sooner the less code the kernel has.
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
+gemm_turns_plain(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+                 const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B,
+                 Out* D, int M, int N, int K, int lda, int ldb, int ldd, float alpha, float beta,
+                 const __grid_constant__ Batch batch, const __grid_constant__ Epilogue epilogue) {
+    multiply_in_turns<true>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb, ldd, alpha,
+                            beta, batch, epilogue);
+}
+#endif

@@ -79,8 +79,7 @@ impl Emulated {
         product.check_beside(&beside.map(|_, bytes| Ok::<_, Error>((0, bytes.len() as u64)))?)?;
         let kernel = Kernel::obtain(build, H100.0, nvrtc::find).map_err(Error::cannot)?;
         let faulty = |error: String| Error::unsupported(error, "report this");
-        let program = Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry));
-        let program = program.map_err(|error| faulty(error.to_string()))?;
+        let module = Module::parse(&kernel.ptx).map_err(|error| faulty(error.to_string()))?;
         let mut device = emulator::Device::new();
         let mut upload = |name: &str, bytes: &[u8]| {
             let buffer = device.alloc(name, bytes.len());
@@ -97,6 +96,7 @@ impl Emulated {
             let how = Launch::new(task.launch.grid, task.launch.block).dynamic_shared(task.dynamic_shared);
             let places = [(on_a, offsets[0]), (on_b, offsets[1]), (on_d, offsets[2])];
             let arguments = arguments(&task.operands, &mut device, places).map_err(Error::cannot)?;
+            let program = module.kernel(&arguments.entry(&kernel)).map_err(|error| faulty(error.to_string()))?;
             let first = before(&task, how).map_err(|error| faulty(error.to_string()))?;
             for (program, how) in first.iter().map(|(program, how)| (program, how)).chain([(&program, &how)]) {
                 let ran = device.launch(program, *how, &arguments.values);

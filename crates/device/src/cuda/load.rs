@@ -114,7 +114,8 @@ impl Gpu {
     fn functions(&self, image: Ptx, task: &Task) -> Result<Functions, DriverError> {
         let module: Arc<CudaModule> = self.context.load_module(image)?;
         let before = task.before.map(|before| module.load_function(before.entry)).transpose()?;
-        Ok(Functions { kernel: module.load_function(&task.kernel.entry)?, before })
+        let plain = task.kernel.plain().map(|name| module.load_function(&name)).transpose()?;
+        Ok(Functions { kernel: module.load_function(&task.kernel.entry)?, plain, before })
     }
 }
 

@@ -168,6 +168,14 @@ impl Kernel {
         })
     }
 
+    /// Its kernel for a product that is [`Operand::Mapped`]'s `bare`, with the same parameters: `NAME_plain`, if there is one.
+    ///
+    /// [`Operand::Mapped`]: crate::task::Operand::Mapped
+    pub fn plain(&self) -> Option<String> {
+        let name = format!("{}_plain", self.entry);
+        self.ptx.contains(&format!(".entry {name}(")).then_some(name)
+    }
+
     /// PTX as it is, by a compiler that may have left its version there.
     pub fn given(ptx: String, entry: &str) -> Kernel {
         let compiler = version_in(&ptx).unwrap_or_else(|| "unknown".to_string());

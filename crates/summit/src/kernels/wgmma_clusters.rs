@@ -86,6 +86,8 @@ pub static KERNEL: Level = Level {
             Parameter::Epilogue,
         ],
         a_by_columns: true,
+        // Of fewer steps little is read and much is written: the other kernel goes through D in another way.
+        plain: [8 * BK, u32::MAX],
         decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Below),
         boxes: |c| {
             let of = |rows, columns| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };
@@ -108,6 +110,8 @@ pub static KERNEL: Level = Level {
                 // Three rows and two columns of a cluster's tiles, ragged; the ring goes on from one to the next.
                 Shape { m: 2 * m + 8, n: tile.n + 8, k: 3 * tile.k + 8 },
                 Shape { m: m + 8, n: 2 * tile.n, k: 2 * tile.k },
+                // As many steps as the kernel for plain products takes.
+                Shape { m: 2 * m + 8, n: tile.n + 8, k: 8 * tile.k + 8 },
                 // Twice round the stages, and one step more, in one tile.
                 Shape { m: m - 8, n: tile.n - 8, k: (2 * tiles["STAGES"] + 1) * tile.k },
                 // One row of tiles more than a band has.

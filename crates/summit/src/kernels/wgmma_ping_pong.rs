@@ -60,6 +60,8 @@ pub static KERNEL: Level = Level {
         architecture: Target::only(90),
         wide_offsets: true,
         hides_epilogues: true,
+        // Of fewer steps little is read and much is written; of more, clusters keep step: the other kernel does so.
+        plain: [8 * BK, 192 * BK - 1],
         cluster: |tiles| Dim3::xy(tiles["CLUSTER"], 1),
         parameters: &[
             Parameter::Map(Role::A),
@@ -104,6 +106,8 @@ pub static KERNEL: Level = Level {
                 // Three rows and two columns of a cluster's tiles, ragged; the ring goes on from one to the next.
                 Shape { m: 2 * m + 8, n: tile.n + 8, k: 3 * tile.k + 8 },
                 Shape { m: m + 8, n: 2 * tile.n, k: 2 * tile.k },
+                // As many steps as the kernel for plain products takes.
+                Shape { m: 2 * m + 8, n: tile.n + 8, k: 8 * tile.k + 8 },
                 // Twice round the stages, and one step more, in one tile.
                 Shape { m: m - 8, n: tile.n - 8, k: (2 * tiles["STAGES"] + 1) * tile.k },
                 // The same where no map describes A or B: what is copied beyond a stage is in the next one.
