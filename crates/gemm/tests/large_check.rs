@@ -13,9 +13,11 @@ use gemm::{Dtype, Element, Shape, Tile};
 use ndarray::{ArrayView2, LinalgScalar, s};
 use rayon::prelude::*;
 
-/// M, N and K: as large as lessons have them with `DEEP=1`, and else half as large, which is too large to be compared whole, too.
-fn size() -> usize {
-    if level_tests::deep() { 4096 } else { 2048 }
+/// M, N and K: half as large as lessons have them, which is too large to be compared whole, too. With `DEEP=1` as large in one type of each
+/// kind: sums as wide as C, an element of C that is narrower, and whole numbers.
+fn size(dtype: Dtype) -> usize {
+    let is_of_a_kind = [Dtype::F32, Dtype::BF16].contains(&dtype) || dtype.sum.whole().is_some();
+    if level_tests::deep() && is_of_a_kind { 4096 } else { 2048 }
 }
 /// The side of a block's tile, and a step along K.
 const TILE: usize = 128;
@@ -25,7 +27,7 @@ const METHOD: Method = Method { tile: Tile { m: TILE as u32, n: TILE as u32, k: 
 /// A·B summed as T.
 fn summed<T: LinalgScalar + Send + Sync>(problem: &Problem, from: fn(f64) -> T, to: fn(T) -> f64) -> Matrix {
     let [a, b] = [&problem.a, &problem.b].map(|matrix| matrix.values().into_iter().map(from).collect::<Vec<T>>());
-    let size = size();
+    let size = problem.shape.n as usize;
     let b = ArrayView2::from_shape((size, size), &b).unwrap();
     let part = |a: &[T]| -> Vec<T> {
         let a = ArrayView2::from_shape((a.len() / size, size), a).unwrap();
@@ -51,11 +53,15 @@ struct Exam {
 
 impl Exam {
     fn new(dtype: Dtype) -> Exam {
-        let edge = size() as u32;
+        let edge = size(dtype) as u32;
         let problem = Problem::new(Shape { m: edge, n: edge, k: edge }, dtype, Fill::Reals, 11).unwrap();
         let reference = Reference::of(&problem);
         let c = multiply(&problem);
         Exam { problem, reference, c }
+    }
+
+    fn size(&self) -> usize {
+        self.problem.shape.n as usize
     }
 
     fn check(&self, c: &Matrix) -> Check {
@@ -74,7 +80,7 @@ impl Exam {
     }
 
     fn all_is_found(&self) {
-        let size = size();
+        let size = self.size();
         let right = self.check(&self.c);
         let certain = right.sampling.as_ref().unwrap().certain;
         let dtype = self.problem.dtype;
@@ -125,7 +131,7 @@ impl Exam {
 
     /// C as a kernel leaves it that does not take the last step along K.
     fn without_the_last_step(&self) -> Matrix {
-        let size = size();
+        let size = self.size();
         let step = s![.., size - STEP..];
         let [a, b] = [&self.problem.a, &self.problem.b].map(Matrix::values);
         let [a, b] = [&a, &b].map(|values| ArrayView2::from_shape((size, size), values).unwrap());
@@ -140,7 +146,8 @@ impl Exam {
         assert!(tile.wrong > 16 * TILE && (first.row, first.col) == (5 * TILE, 7 * TILE), "{tile:?}");
         let short = self.check(&self.without_the_last_step());
         assert!(!short.right);
-        let (size, summed) = (size(), size() - STEP);
+        let size = self.size();
+        let summed = size - STEP;
         let step = format!("only the first {summed} of {size} products are summed: the last step along K");
         assert_eq!(short.suggestion, Some(step));
     }

@@ -70,7 +70,7 @@ pub fn kind(build: &Build) -> (&'static str, Dtype) {
 }
 
 /// Whether a shape takes the emulator so long that one build runs it for all.
-fn is_long(shape: &Shape) -> bool {
+pub fn is_long(shape: &Shape) -> bool {
     let elements = u64::from(shape.m) * u64::from(shape.n);
     elements > 1 << 18 || elements * u64::from(shape.k) > 1 << 25
 }
@@ -88,16 +88,16 @@ fn runner(builds: &[Build], number: usize, alike: impl Fn(&Build) -> bool) -> Op
     }
 }
 
-/// Which of a level's builds run which of their awkward shapes. Of each kind, one build or another runs each shape; a long one is for one
-/// build of each kind of mutants, which is a variant and, but where tensor maps say where matrices lie, a type. And each build runs
-/// shapes with every edge that its own have, the smallest that have it, but for long ones.
-fn chosen(builds: &[Build]) -> Vec<(&Build, Vec<Shape>)> {
+/// Which of a level's builds run which of their awkward shapes. Of each kind, one build or another runs each shape, or `every` build does;
+/// a long one is for one build of each kind of mutants, which is a variant and, but where tensor maps say where matrices lie, a type. And
+/// each build runs shapes with every edge that its own have, the smallest that have it, but for long ones.
+fn chosen(builds: &[Build], every: bool) -> Vec<(&Build, Vec<Shape>)> {
     let run = builds.iter().enumerate().map(|(at, build)| {
         let shapes = awkward_shapes(build);
         let is_its_turn = |number: usize| {
             let of_kind = runner(builds, number, |other| kind(other) == kind(build));
             let of_mutants = runner(builds, number, |other| mutations::kind(other) == mutations::kind(build));
-            if is_long(&shapes[number]) { of_mutants == Some(at) } else { of_kind == Some(at) }
+            if is_long(&shapes[number]) { of_mutants == Some(at) } else { every || of_kind == Some(at) }
         };
         let mut run: Vec<usize> = (0..shapes.len()).filter(|&number| is_its_turn(number)).collect();
         let mut by_work: Vec<usize> = (0..shapes.len()).filter(|&number| !is_long(&shapes[number])).collect();
@@ -141,13 +141,13 @@ fn nothing_is_left_out(runs: &[(&Build, Vec<Shape>)]) -> Result<(), String> {
     Ok(())
 }
 
-/// Every shipped configuration is exact on awkward shapes. On the emulator, but with `DEEP=1`, a build runs a part of them.
+/// Every shipped configuration is exact on awkward shapes. On the emulator one build of a kind runs a long one: all of them are many tiles
+/// alike. Of the others a build runs a part there, and all with `DEEP=1`.
 pub fn every_awkward_shape_is_exact(level: &'static Level, device: &Device) -> Result<(), String> {
     let builds = level.shipped_builds();
-    let is_short = matches!(device, Device::Emulator) && !deep();
-    let runs = match is_short {
-        true => chosen(&builds),
-        false => builds.iter().map(|build| (build, awkward_shapes(build))).collect(),
+    let runs = match device {
+        Device::Emulator => chosen(&builds, deep()),
+        Device::Cuda(_) => builds.iter().map(|build| (build, awkward_shapes(build))).collect(),
     };
     nothing_is_left_out(&runs)?;
     match device {

@@ -5,7 +5,7 @@ use gemm::form::{Form, Specialization};
 use gemm::kernel::Kernel;
 use gemm::{Build, Error, Level, Shape};
 
-use super::{Device, deep, kernel_is_exact_in};
+use super::{Device, kernel_is_exact_in};
 
 /// A form that a specialization computes, with factors that are exact, and rows so far apart.
 pub fn form_of(specialization: Specialization, padding: [u32; 3]) -> Form {
@@ -44,7 +44,8 @@ fn cases(builds: usize, all: bool) -> Vec<[usize; 3]> {
     cases.filter(|[build, shape, padding]| all || (build + shape) % CASES == *padding).collect()
 }
 
-/// Every shipped specialization is exact on awkward shapes, with rows that begin at multiples of 16 bytes and with others.
+/// Every shipped specialization is exact on awkward shapes, with rows that begin at multiples of 16 bytes and with others: on a GPU each
+/// shape with each padding, on the emulator by pairs.
 pub fn every_form_is_exact(level: &'static Level, device: &Device) -> Result<(), String> {
     let mut builds = level.all_shipped_builds();
     let is_other =
@@ -73,7 +74,7 @@ pub fn every_form_is_exact(level: &'static Level, device: &Device) -> Result<(),
     let kernels: Result<Vec<Kernel>, Error> =
         builds.iter().map(|build| Kernel::obtain(build, 90, nvrtc::find)).collect();
     let kernels = kernels.map_err(|error| error.to_string())?;
-    for [number, shape, padding] in cases(builds.len(), deep() || matches!(device, Device::Cuda(_))) {
+    for [number, shape, padding] in cases(builds.len(), matches!(device, Device::Cuda(_))) {
         let build = &builds[number];
         let shape = shape_of(build, shape);
         kernel_is_exact_in(device, build, &kernels[number], shape, form_with(build, &shape, padding))?;

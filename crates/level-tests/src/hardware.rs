@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use emulator::bound::Unit;
 use emulator::{Class, Counters};
 
-use super::{deep, report, skipped};
+use super::deep::{deep, with_each};
+use super::{report, skipped};
 use gemm::facts::Facts;
 use gemm::{Level, Parameter};
 
@@ -61,6 +62,11 @@ impl Row {
     /// Whether it is one of the launches that keep all SMs busy, which take the emulator seconds.
     fn is_large(&self) -> bool {
         self.arguments.starts_with("--m 10")
+    }
+
+    /// Its size and its type, in the words of its arguments; nothing, where it does not say them.
+    fn size_and_type(&self) -> Option<(&'static str, &'static str)> {
+        self.arguments.split_once(" --dtype ")
     }
 
     /// A metric's value; NaN if the record lacks it.
@@ -120,18 +126,23 @@ fn asked(level: &Level) -> Result<usize, String> {
 }
 
 /// All launches but the large ones, and one of these, another from level to level, where it says what bounds a GPU that is full; with
-/// `DEEP=1` all.
+/// `DEEP=1` besides some in which each large size and each type occurs: both sizes of a type differ in what small launches have, too,
+/// whole tiles and ragged ones.
 fn chosen(level: &Level, rows: Vec<Row>) -> Vec<Row> {
-    let (mut large, mut rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| !deep() && row.is_large());
-    large.retain(|row| row.fills_the_gpu(level));
-    if !large.is_empty() {
-        rows.push(large.swap_remove(level.number().unwrap_or_default() as usize % large.len()));
+    let (large, mut rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(Row::is_large);
+    let full: Vec<_> = large.iter().filter(|row| row.fills_the_gpu(level)).filter_map(Row::size_and_type).collect();
+    let turn = level.number().unwrap_or_default() as usize;
+    let mut pairs: Vec<(&str, &str)> = full.get(turn % full.len().max(1)).copied().into_iter().collect();
+    if deep() {
+        let all: Vec<_> = large.iter().filter_map(Row::size_and_type).collect();
+        pairs = with_each(&all, pairs);
     }
+    rows.extend(large.into_iter().filter(|row| row.size_and_type().is_some_and(|pair| pairs.contains(&pair))));
     rows
 }
 
 /// Runs the recorded launches of a level and gives a line for each figure that differs from the hardware's. Of the large ones it runs
-/// one at most, and all with `DEEP=1`.
+/// one at most, and with `DEEP=1` each size and each type.
 pub fn differences(level: &'static Level) -> Result<Vec<String>, String> {
     let mut lines = Vec::new();
     let rows = Row::of(level);

@@ -20,6 +20,7 @@ use archive::{Archive, Texts};
 pub use awkward::{awkward_shapes, every_awkward_shape_is_exact};
 use common::cli::Arguments;
 use common::execute;
+use deep::with_each;
 pub use deep::{cases, deep};
 pub use device::Device;
 use device::{Backend, nvrtc};
@@ -28,13 +29,13 @@ pub use gemm::Shape;
 use gemm::check::Check;
 use gemm::dtype::Sum;
 use gemm::facts::Extras;
-use gemm::form::Form;
+use gemm::form::{Form, Specialization};
 use gemm::kernel::lower::{declared, lowest, needed};
 use gemm::kernel::{Compiler, Judge, Kernel, Origin, shipped};
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Problem};
 use gemm::report::Report;
-use gemm::{Build, Decomposition, Dim3, Dtype, Error, Level, Neighbours, Text, Tiles};
+use gemm::{Build, Configuration, Decomposition, Dim3, Dtype, Error, Level, Neighbours, Text, Tiles};
 pub use order::order_of_blocks_changes_nothing;
 pub use usage::bad_usage_is_one_clear_line;
 
@@ -289,16 +290,28 @@ fn cluster_in(ptx: &str) -> Dim3 {
     Dim3 { x: next(), y: next(), z: next() }
 }
 
-/// What is shipped is whole, declares what its instructions need, is made from this source and, where the compiler of that version is at hand, what it makes.
+/// Variant, types and tile sizes of a build, and its form.
+fn parts(build: &Build) -> ((&'static str, Dtype, &Tiles), Specialization) {
+    let Configuration { variant, dtype, tiles, specialization, .. } = &build.configuration;
+    ((variant, *dtype, tiles), *specialization)
+}
+
+/// What is shipped is whole, declares what its instructions need, is made from this source and, where the compiler of that version is at
+/// hand, what it makes: all tile sizes are compiled with `DEEP=1`, and all forms, in pairs.
 pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
     let builds = level.all_shipped_builds();
     let texts = level.ptx.texts().map_err(|why| why.to_string())?;
     if builds.len() != texts.len() {
         return Err(format!("{} configurations are shipped in {} texts", builds.len(), texts.len()));
     }
-    for build in builds {
+    let all: Vec<_> = builds.iter().map(parts).collect();
+    let mut compiled: Vec<_> = builds.iter().filter(|build| build.is_default()).map(parts).collect();
+    if deep() {
+        compiled = with_each(&all, compiled);
+    }
+    for build in &builds {
         let configuration = &build.configuration;
-        let (header, ptx) = shipped(&build).map_err(|e| format!("{configuration}: {e:?}"))?;
+        let (header, ptx) = shipped(build).map_err(|e| format!("{configuration}: {e:?}"))?;
         if !lowest(ptx).changes.is_empty() || needs_more_than_declared(ptx) {
             return Err(format!("{configuration}: `.version` or `.target` is not what the instructions need"));
         }
@@ -311,10 +324,10 @@ pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
         if cluster != said {
             return Err(format!("{configuration}: clusters of {cluster} are declared, and of {said} compiled"));
         }
-        // A changed source is seen above. A push compiles the default of each type; what another compiler would make of all is deep.
-        let Some(compiler) = compiler().filter(|_| deep() || build.is_default()) else { continue };
+        // A changed source is seen above. A push compiles the default of each type; what another compiler would make is deep.
+        let Some(compiler) = compiler().filter(|_| compiled.contains(&parts(build))) else { continue };
         // What ptxas says is held against ptxas by `common`'s test `assembled`.
-        let kernel = Kernel::compile(&build, &[], compiler).map_err(|e| e.to_string())?;
+        let kernel = Kernel::compile(build, &[], compiler).map_err(|e| e.to_string())?;
         if kernel.compiler != header.compiler {
             skipped(&format!("NVRTC is {}, and the shipped PTX is by {}", kernel.compiler, header.compiler));
         } else if lowest(&kernel.ptx).ptx != ptx {

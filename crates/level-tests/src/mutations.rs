@@ -18,7 +18,7 @@ use super::mutants::{Mutant, mutants, rules};
 use super::{compiler, deep, skipped};
 use builds::{builds, shapes};
 pub(crate) use builds::{crowded, kind, smallest};
-use outcome::{Order, Right, outcome, right};
+use outcome::{Order, Reach, Right, outcome, right};
 pub use outcome::{REFUSED, SAME_CODE};
 pub use switches::{Switch, Switches, switches};
 
@@ -30,8 +30,9 @@ pub struct Record {
     /// The compiler's version.
     pub compiler: String,
     /// Tile sizes, element types and variants in which each mutant ran. Where nothing caught it there, or its code was the
-    /// kernel's own, it ran with all other tile sizes that are shipped, until one caught it. A kernel of tensor
-    /// maps runs in one combination of types, and in the others last; one whose blocks go on to other tiles has two clusters.
+    /// kernel's own, it ran with all other tile sizes that are shipped, until one caught it; a survivor on record is run again on one
+    /// problem with each of these. A kernel of tensor maps runs in one combination of types, and in the others last; one whose blocks
+    /// go on to other tiles has two clusters.
     pub configurations: Vec<String>,
     /// Problems that each mutant ran on, until one caught it.
     pub shapes: Vec<String>,
@@ -84,8 +85,8 @@ pub fn record_holds(level: &'static Level, without: &[&str], committed: &str, fi
     if let (false, Some(old)) = (update || deep(), &old) {
         return sample::holds(level, compiler, old);
     }
-    let mut new = run(level, compiler)?;
     let reasons: Vec<Survivor> = old.iter().flat_map(|old| old.survivors.clone()).collect();
+    let mut new = run(level, compiler, if update { &[] } else { &reasons })?;
     for survivor in &mut new.survivors {
         let known = reasons.iter().find(|known| known.same_change(survivor));
         survivor.reason = known.map(|known| known.reason.clone()).unwrap_or_default();
@@ -152,9 +153,21 @@ impl Survivor {
     }
 }
 
+/// A mutant in a configuration.
+type Run<'a> = (&'a Mutant, &'a [Right]);
+
 /// Every mutant with every configuration.
-fn pairs<'a>(mutants: &'a [Mutant], right: &'a [Vec<Right>]) -> Vec<(&'a Mutant, &'a [Right])> {
+fn pairs<'a>(mutants: &'a [Mutant], right: &'a [Vec<Right>]) -> Vec<Run<'a>> {
     mutants.iter().flat_map(|mutant| right.iter().map(move |right| (mutant, right.as_slice()))).collect()
+}
+
+/// Which of the known survivors a mutant is there.
+fn place_on_record(level: &'static Level, known: &[Survivor], (mutant, right): &Run) -> Option<usize> {
+    let survivor = Survivor::new(level, mutant);
+    let is_there = |known: &Survivor| {
+        right.iter().any(|right| known.configurations.contains(&right.build.configuration.to_string()))
+    };
+    known.iter().position(|known| known.same_place(&survivor) && is_there(known))
 }
 
 /// The compiler's version.
@@ -163,13 +176,19 @@ fn version(right: &[Vec<Right>], compiler: &dyn Compiler) -> Result<String, Stri
     Ok(first.kernel(compiler)?.compiler.clone())
 }
 
-/// Compiles and runs every mutant in every configuration.
-fn run(level: &'static Level, compiler: &dyn Compiler) -> Result<Record, String> {
+/// Compiles and runs every mutant in every configuration; those that are known to survive there, in other tile sizes on one problem
+/// each: together they run all problems there.
+fn run(level: &'static Level, compiler: &dyn Compiler, known: &[Survivor]) -> Result<Record, String> {
     let (mutants, builds) = (mutants(level.source), builds(level));
     let right = right(level, Order::OfTheRecord);
     let runs = pairs(&mutants, &right);
-    let outcomes: Vec<(Option<String>, &Build)> =
-        runs.par_iter().map(|(mutant, right)| outcome(level, mutant, right, compiler)).collect::<Result<_, _>>()?;
+    let outcomes: Vec<(Option<String>, &Build)> = runs
+        .par_iter()
+        .map(|run| {
+            let reach = place_on_record(level, known, run).map_or(Reach::All, Reach::Turns);
+            outcome(level, run.0, (run.1, reach), compiler)
+        })
+        .collect::<Result<_, _>>()?;
     let mut record = Record {
         made_by: format!("UPDATE_MUTATIONS=1 cargo test -p {} --test level every_mutant", level.name),
         compiler: version(&right, compiler)?,

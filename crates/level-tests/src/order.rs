@@ -4,7 +4,7 @@ use emulator::Schedule;
 use rayon::prelude::*;
 
 use super::awkward::{awkward_shapes, kind};
-use super::deep;
+use super::deep::{deep, with_each};
 use device::{Device, nvrtc};
 use gemm::facts::Extras;
 use gemm::kernel::Kernel;
@@ -14,21 +14,21 @@ use gemm::{Build, Level, Shape};
 /// Every shipped configuration gives the same bits in every order of blocks and warps, on
 /// the awkward shapes of three steps along K and a little more. There, blocks that share a tile have sums to add, in pairs
 /// and more; deeper shapes are left out for time. Builds of a kind have one order of one such shape each, or more, until every order of
-/// every shape has had its turn; with `DEEP=1` each build has all.
+/// every shape has had its turn; with `DEEP=1` each build has each shape and each order besides.
 pub fn order_of_blocks_changes_nothing(level: &'static Level) -> Result<(), String> {
     let builds = level.shipped_builds();
     builds.par_iter().enumerate().try_for_each(|(number, build)| {
         let alike: Vec<usize> = (0..builds.len()).filter(|&other| kind(&builds[other]) == kind(build)).collect();
         let place = alike.iter().take_while(|&&other| other != number).count();
         let kernel = Kernel::obtain(build, 90, nvrtc::find).map_err(|e| e.to_string())?;
-        let runs = match deep() {
-            true => all(build),
-            false => turns(&all(build), place, alike.len()),
-        };
+        let all = all(build);
+        let turns = turns(&all, place, alike.len());
+        let runs = if deep() { with_each(&all, turns) } else { turns };
         if runs.is_empty() {
             return Err(format!("{build}: no shape has three steps along K"));
         }
         let mut shapes: Vec<Shape> = runs.iter().map(|(shape, _)| *shape).collect();
+        shapes.sort_by_key(|shape| (shape.m, shape.n, shape.k));
         shapes.dedup();
         shapes.iter().try_for_each(|shape| {
             let others: Vec<Schedule> = runs.iter().filter(|(of, _)| of == shape).map(|(_, other)| *other).collect();

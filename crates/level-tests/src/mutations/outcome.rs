@@ -11,7 +11,7 @@ use gemm::problem::Problem;
 use gemm::{Build, Level, Shape, Text};
 
 use super::builds::{builds, most_shapes, shapes, with_other_tiles};
-use crate::awkward::work;
+use crate::awkward::{is_long, work};
 use crate::mutants::Mutant;
 use crate::{exact_fill, form_of, whole_vectors};
 
@@ -93,8 +93,14 @@ impl Right {
     }
 
     /// How a kernel is caught, if it is, and by which trial.
-    fn caught(&self, kernel: &Kernel) -> Option<(&Trial, String)> {
-        self.trials.iter().find_map(|trial| Some((trial, caught_on(&self.build, kernel, trial)?)))
+    fn caught(&self, kernel: &Kernel, part: Part) -> Option<(&Trial, String)> {
+        let is_in = |(at, trial): &(usize, &Trial)| match part {
+            Part::All => true,
+            Part::Short(turn) => !is_long(&trial.shape) || turn % EVERY == 0,
+            Part::One(turn) => *at == turn % self.trials.len(),
+        };
+        let mut trials = self.trials.iter().enumerate().filter(is_in);
+        trials.find_map(|(_, trial)| Some((trial, caught_on(&self.build, kernel, trial)?)))
     }
 }
 
@@ -107,14 +113,35 @@ fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
     cell.get_or_init(|| made)
 }
 
+/// How many trials a mutant runs, until one catches it.
+#[derive(Debug, Clone, Copy)]
+pub enum Reach {
+    /// All of each configuration.
+    All,
+    /// All short ones of the first configuration in which its code differs, and one of each other, another one from number to number:
+    /// for what is known to survive all of them, and has its reason on record.
+    Turns(usize),
+}
+
+/// Which trials of a configuration run: all, the short ones and for some turns the long ones, too, or one.
+#[derive(Clone, Copy)]
+enum Part {
+    All,
+    Short(usize),
+    One(usize),
+}
+
+/// How many turns there are until one runs long trials.
+const EVERY: usize = 4;
+
 /// How a mutant is caught, if it is, and in which of the configurations; if not, in the first in which its code differs.
 pub fn outcome<'a>(
     level: &'static Level,
     mutant: &Mutant,
-    right: &'a [Right],
+    (right, reach): (&'a [Right], Reach),
     compiler: &dyn Compiler,
 ) -> Result<(Option<String>, &'a Build), String> {
-    found(level, mutant, right, compiler).map(|found| (found.how, found.build))
+    found(level, mutant, (right, reach), compiler).map(|found| (found.how, found.build))
 }
 
 /// What became of a mutant.
@@ -133,13 +160,13 @@ pub struct Found<'a> {
 pub fn found<'a>(
     level: &'static Level,
     mutant: &Mutant,
-    right: &'a [Right],
+    (right, reach): (&'a [Right], Reach),
     compiler: &dyn Compiler,
 ) -> Result<Found<'a>, String> {
     let wrong = Text::new(level.path, mutant.source.clone());
     let idle = |how: &str, build| Found { how: Some(how.to_string()), build, shape: None, ptx: None };
     let mut survived = None;
-    for right in right {
+    for (at, right) in right.iter().enumerate() {
         let build = &right.build;
         let Ok(kernel) = Kernel::compile(&build.clone().with_text(wrong.clone()), &[], compiler) else {
             return Ok(idle(REFUSED, build));
@@ -147,7 +174,12 @@ pub fn found<'a>(
         if instructions(&kernel.ptx).eq(instructions(&right.kernel(compiler)?.ptx)) {
             continue;
         }
-        let Some((trial, how)) = right.caught(&kernel) else {
+        let part = match reach {
+            Reach::All => Part::All,
+            Reach::Turns(number) if survived.is_none() => Part::Short(number),
+            Reach::Turns(number) => Part::One(number + at),
+        };
+        let Some((trial, how)) = right.caught(&kernel, part) else {
             survived = survived.or(Some(Found { how: None, build, shape: None, ptx: Some(kernel.ptx) }));
             continue;
         };

@@ -4,17 +4,14 @@ use gemm::Level;
 use gemm::kernel::Compiler;
 use rayon::prelude::*;
 
-use super::outcome::{Order, REFUSED, Right, SAME_CODE, outcome, right};
-use super::{Record, Survivor, pairs, version};
-use crate::mutants::{Mutant, mutants, rules};
+use super::outcome::{Order, REFUSED, Reach, SAME_CODE, outcome, right};
+use super::{Record, Run, Survivor, pairs, place_on_record, version};
+use crate::mutants::{mutants, rules};
 use crate::skipped;
 
 /// In how many tile sizes a mutant runs, the smallest first, before another one of its rule takes its place. If none is caught there,
 /// they run in all, and in other forms.
 const REACH: usize = 2;
-
-/// A mutant in a configuration.
-type Run<'a> = (&'a Mutant, &'a [Right]);
 
 /// Of each rule of which the record says that runs catch mutants, one is caught by a run. Those that the compiler refuses, or makes the kernel's own
 /// code of, give way to the next ones. Those that survive by the record, which explains them, do not run.
@@ -25,13 +22,7 @@ pub fn holds(level: &'static Level, compiler: &dyn Compiler, record: &Record) ->
         skipped(&format!("the record of mutants is by NVRTC {}", record.compiler));
         return Ok(());
     }
-    let explained = |(mutant, right): &Run| {
-        let survivor = Survivor::new(level, mutant);
-        let mut known = record.survivors.iter().filter(|known| known.same_place(&survivor));
-        known.any(|known| {
-            right.iter().any(|right| known.configurations.contains(&right.build.configuration.to_string()))
-        })
-    };
+    let explained = |run: &Run| place_on_record(level, &record.survivors, run).is_some();
     let runs: Vec<Run> = pairs(&mutants, &right).into_iter().filter(|run| !explained(run)).collect();
     let count = rules().count();
     let rules: Vec<(usize, &str)> = rules().enumerate().collect();
@@ -67,7 +58,7 @@ fn first_caught<'a>(
 ) -> Result<bool, String> {
     for (mutant, right) in runs {
         let near = &right[..right.len().min(reach)];
-        match outcome(level, mutant, near, compiler)? {
+        match outcome(level, mutant, (near, Reach::All), compiler)? {
             (Some(how), _) if how == REFUSED || how == SAME_CODE => {}
             (Some(_), _) => return Ok(true),
             (None, _) if near.len() < right.len() => {}

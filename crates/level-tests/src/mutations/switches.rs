@@ -5,7 +5,7 @@ use gemm::{Build, Dtype, Level, Shape};
 use rayon::prelude::*;
 
 use super::builds::shapes;
-use super::outcome::{Order, found, right};
+use super::outcome::{Order, Reach, found, right};
 use crate::mutants::{Mutant, mutants};
 
 /// A mutant, and what the record has of it.
@@ -40,7 +40,7 @@ pub fn switches(level: &'static Level, dtype: Dtype, compiler: &dyn Compiler) ->
     let own = std::slice::from_ref(own.ok_or(format!("{} has no mutants in {dtype}", level.name))?);
     let build = own[0].build.clone();
     let of = |mutant: Mutant| {
-        let found = found(level, &mutant, own, compiler)?;
+        let found = found(level, &mutant, (own, Reach::All), compiler)?;
         let shapes = found.shape.into_iter().chain(shapes(&build)).collect();
         Ok(Switch { mutant, how: found.how, ptx: found.ptx, shapes })
     };
