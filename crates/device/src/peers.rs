@@ -44,6 +44,14 @@ pub fn contexts(count: usize) -> Result<Vec<Arc<CudaContext>>, Error> {
     Ok(contexts)
 }
 
+/// How many GPUs this host has; 0 without a driver.
+pub fn count() -> usize {
+    match crate::cuda::Gpu::find() {
+        Ok(_) => CudaContext::device_count().map_or(0, |count| count.max(0) as usize),
+        Err(_) => 0,
+    }
+}
+
 /// The context of one GPU, whose slices have no events either.
 ///
 /// # Errors

@@ -15,6 +15,7 @@ use crate::flags::{How, Rival, Sizes};
 use crate::output::{fitted, note, print};
 use crate::plot;
 use crate::predicted;
+use crate::ranks::beside::{self, Beside};
 use crate::row::{Kind, Row};
 use crate::table::{maybe, number, percent, table, wrapped};
 use crate::takers::takers;
@@ -26,6 +27,11 @@ pub struct Compare {
     sizes: Sizes,
     #[command(flatten)]
     how: How,
+    /// The product over so many GPUs, every variant and the vendor's way side by side; without GPUs, on emulated ranks and by a model
+    /// [sizes then: 8192]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), conflicts_with_all =
+          ["levels", "shipped", "vendor", "energy", "columns", "svg"])]
+    gpus: Option<u16>,
     /// Who takes part: levels by number or name, the summit's kernels by name, and summit for the one that it chooses: 0,1,summit
     /// [default: all levels that are for such a product]
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
@@ -68,19 +74,50 @@ pub struct Comparison {
 /// Runs the command.
 pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
     plot::check(&compare.plot)?;
+    if let Some(gpus) = compare.gpus {
+        return over_gpus(compare, gpus.into());
+    }
     let device = compare.how.device(false)?;
     let shape = compare.sizes.shape(512);
     let comparison = compared(compare, &device, shape)?;
-    let text = match compare.json {
-        true => {
-            serde_json::to_string_pretty(&comparison).map_err(|e| Error::usage(e.to_string(), "leave --json out"))?
-        }
-        false => text(&comparison, shape, compare)?,
-    };
+    let text = if compare.json { json(&comparison)? } else { text(&comparison, shape, compare)? };
     print(&format!("{text}\n"))?;
     plot::draw(&compare.plot, &comparison.rows, &comparison.place)?;
+    Ok(code(&comparison))
+}
+
+fn json(comparison: &Comparison) -> Result<String, Error> {
+    serde_json::to_string_pretty(comparison).map_err(|e| Error::usage(e.to_string(), "leave --json out"))
+}
+
+fn code(comparison: &Comparison) -> ExitCode {
     let right = !comparison.rows.iter().any(Row::is_bad);
-    Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// All variants of the product over several GPUs.
+fn over_gpus(compare: &Compare, gpus: usize) -> Result<ExitCode, Error> {
+    let shape = compare.sizes.shape(beside::SIZE);
+    let asked = Beside::new(shape, &compare.how, !compare.no_vendor, gpus)?;
+    let (rows, said) = asked.rows(gpus)?;
+    let comparison = Comparison { place: asked.place(), peak_gflops: None, rows };
+    let text = match compare.json {
+        true => json(&comparison)? + "\n",
+        false => format!(
+            "{}{}\n{said}",
+            problem(shape, compare, &comparison.place),
+            fitted(&beside::cells(&comparison.rows))
+        ),
+    };
+    print(&text)?;
+    Ok(code(&comparison))
+}
+
+/// What is multiplied, and where.
+fn problem(Shape { m, n, k }: Shape, compare: &Compare, place: &str) -> String {
+    let (dtype, seed) = (compare.how.dtype, compare.how.seed);
+    let stored = if Form::usual(dtype) == Form::PLAIN { "" } else { ", stored as N x K" };
+    format!("C ({m} x {n}) = A ({m} x {k}) * B ({k} x {n}{stored}), {dtype}, seed {seed}; {place}\n\n")
 }
 
 fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparison, Error> {
@@ -142,14 +179,8 @@ fn against_cpu(rows: &mut [Row]) {
 }
 
 fn text(comparison: &Comparison, shape: Shape, compare: &Compare) -> Result<String, Error> {
-    let Shape { m, n, k } = shape;
-    let (dtype, seed) = (compare.how.dtype, compare.how.seed);
-    let mut text = format!(
-        "C ({m} x {n}) = A ({m} x {k}) * B ({k} x {n}{}), {dtype}, seed {seed}; {}\n\n{}",
-        if Form::usual(dtype) == Form::PLAIN { "" } else { ", stored as N x K" },
-        comparison.place,
-        fitted(&cells(&chosen(columns(&comparison.rows), &compare.columns)?, &comparison.rows))
-    );
+    let mut text = problem(shape, compare, &comparison.place);
+    text += &fitted(&cells(&chosen(columns(&comparison.rows), &compare.columns)?, &comparison.rows));
     for row in comparison.rows.iter().filter(|row| !row.is_right()) {
         text += &format!("\n{} {}: {}\n", row.kernel, row.tiles, row.verdict);
     }

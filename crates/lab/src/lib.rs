@@ -2,7 +2,7 @@
 //! keeps records, `press`, takes tables and measurements from here.
 //!
 //! - [`compare`]: every level on the same problem; [`diff`]: two kernels, line by line
-//! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
+//! - [`sweep`]: the levels over sizes, blocks, tiles and shapes, and products over GPUs; [`pivot`]: its tables
 //! - [`report`]: all of that as one file to hand in
 //! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`markdown`]: tables for a page
 //! - [`record`]: what was measured on a GPU; [`predict`]: predicted times, [`predicted`]: in other tables

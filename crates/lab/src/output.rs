@@ -107,7 +107,7 @@ impl Rows {
 
 /// A row for a person, as wide as any.
 fn line(row: &Row) -> String {
-    let name = format!("{} {}", row.kernel, row.tiles);
+    let name = format!("{} {}{}", row.kernel, row.tiles, row.over_gpus());
     let time = match row.ms_is {
         Kind::Bound => format!(" at least {:>9} ms", maybe(row.bound_ms)),
         Kind::Predicted => format!("predicted {:>9} ms", maybe(row.ms)),

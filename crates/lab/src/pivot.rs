@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use crate::row::{Kind, Row, distinct};
-use crate::table::{maybe, table};
+use crate::table::{maybe, number, percent, table};
 
 /// What changes from point to point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -16,6 +16,8 @@ pub enum Over {
     Tile,
     /// Rectangular shapes.
     Shape,
+    /// Numbers of GPUs.
+    Gpus,
 }
 
 /// The times and, over sizes, how they grow.
@@ -38,6 +40,11 @@ pub fn tables(rows: &[Row], over: Over) -> String {
         let growth = |row: &Row| row.growth.map_or_else(|| "-".to_string(), |growth| format!("{growth:.2}x"));
         text += &format!("\n{}", pivot(rows, over, "growth", growth));
     }
+    if over == Over::Gpus {
+        let bytes = |row: &Row| row.received_bytes.map_or_else(|| "-".to_string(), |bytes| number(bytes as f64));
+        text += &format!("\n{}", pivot(rows, over, "bytes into a GPU", bytes));
+        text += &format!("\n{}", pivot(rows, over, "of one GPU's", |row| percent(row.efficiency)));
+    }
     text
 }
 
@@ -47,8 +54,9 @@ fn pivot(rows: &[Row], over: Over, corner: &str, cell: impl Fn(&Row) -> String) 
         Over::Shape => row.shape().to_string(),
         Over::Block => row.tiles.rsplit('=').next().map(|size| format!("{size}x{size}")).unwrap_or_default(),
         Over::Tile => row.tiles.clone(),
+        Over::Gpus => row.over_gpus(),
     };
-    let is_kernel = |row: &&Row| matches!(over, Over::Size | Over::Shape) || !row.tiles.is_empty();
+    let is_kernel = |row: &&Row| !matches!(over, Over::Block | Over::Tile) || !row.tiles.is_empty();
     let rows: Vec<&Row> = rows.iter().filter(is_kernel).collect();
     let points = distinct(rows.iter().map(|row| point(row)));
     let kernels = distinct(rows.iter().map(|row| row.kernel.clone()));

@@ -1,8 +1,11 @@
 //! `lab ranks`: one product over several GPUs: who sends what when, how much that is, what it takes by the model; and it runs, on emulated
 //! ranks or on GPUs.
 
+pub mod beside;
 mod cores;
+mod inputs;
 mod measured;
+mod modelled;
 mod nccl;
 mod numbers;
 mod processes;
@@ -17,18 +20,17 @@ use std::process::ExitCode;
 use clap::Args;
 use common::progress::step;
 use device::Backend;
-use emulator::gpu::Gpu;
 use gemm::check::Reference;
-use gemm::form::Form;
 use gemm::problem::{Fill, Problem};
 use gemm::{Dtype, Element, Error, Shape};
 use ranks::layout::Layout;
-use ranks::model::{Costs, NVLINK, Span, Times, squarest, times};
+use ranks::model::{NVLINK, squarest};
 use ranks::volume::{Transfer, memory, received, transfers};
 use ranks::{Plan, Variant, emulated};
 use serde::Serialize;
-use summit::{Chooser, Types};
+use summit::Types;
 
+use self::modelled::Model;
 use self::timeline::Stretch;
 use crate::flags::{Sizes, modelled};
 use crate::output::print;
@@ -167,6 +169,8 @@ pub fn run(ranks: &Ranks) -> Result<ExitCode, Error> {
     }
     let layout = Layout::new(shape, element, ranks.grid)?.in_parts(ranks.parts.into());
     let gpu = modelled(&ranks.gpu)?;
+    let link = ranks.link.unwrap_or(NVLINK / 1e9);
+    let model = Model { gpu, dtype: ranks.dtype, rooms: ranks.rooms.into(), link };
     let planned = |variant| Plan::new(layout, variant, ranks.rooms.into());
     if ranks.apart.is_asked() {
         return processes::run(ranks, &planned);
@@ -178,22 +182,22 @@ pub fn run(ranks: &Ranks) -> Result<ExitCode, Error> {
         dtype: ranks.dtype.name(),
         grid: ranks.grid,
         transfers: copies.flat_map(transfers).map(sent).collect(),
-        variants: plans.iter().map(|plan| row(ranks, gpu, plan)).collect(),
-        by_ranks: [2, 4, 8, 64, 1024].into_iter().filter_map(|count| scaled(ranks, gpu, shape, count)).collect(),
+        variants: plans.iter().map(|plan| row(&model, plan)).collect(),
+        by_ranks: [2, 4, 8, 64, 1024].into_iter().filter_map(|count| scaled(&model, shape, count)).collect(),
         ran: None,
         measured: None,
     };
     match ranks.backend {
         None => (),
         Some(Backend::Emulator) => {
-            said.ran = Some(plans.iter().map(|plan| ran(ranks, plan)).collect::<Result<_, _>>()?)
+            said.ran = Some(plans.iter().map(|plan| ran(plan, ranks.dtype, ranks.seed)).collect::<Result<_, _>>()?)
         }
-        Some(_) => said.measured = Some(measured::measure(&plans, ranks.dtype, ranks.seed)?),
+        Some(_) => said.measured = Some(measured::measure(&plans, ranks.dtype, ranks.seed, true)?),
     }
     if let Some(file) = &ranks.timeline {
-        draw(ranks, &layout, &said, file)?;
+        draw((ranks, &model), &layout, &said, file)?;
     }
-    print(&if ranks.json { json(&said)? } else { text(ranks, &layout, &said) })?;
+    print(&if ranks.json { json(&said)? } else { text((ranks, &model), &layout, &said) })?;
     let ran = said.ran.iter().flatten().all(|ran| ran.right);
     let measured = said.measured.as_ref().is_none_or(measured::Measured::is_right);
     Ok(if ran && measured { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -215,30 +219,9 @@ fn sent(Transfer { step, from, to, panel, bytes }: Transfer) -> Sent {
     Sent { step, from, to, panel: format!("{:?}'s", panel.of), bytes }
 }
 
-/// Multiply-adds beyond which no time is predicted: a thousand times what was measured.
-const LARGEST: u64 = 1 << 53;
-
-/// Seconds of a product on one GPU, as they are predicted; nothing where they are not.
-fn seconds(ranks: &Ranks, gpu: &'static Gpu, shape: &Shape) -> Option<f64> {
-    if shape.multiply_adds() > LARGEST {
-        return None;
-    }
-    let build = Chooser::new(gpu.sm(), gpu.sms).best(shape, ranks.dtype, &Form::PLAIN)?;
-    Some(predict::predicted(gpu, &build, shape)?.microseconds * 1e-6)
-}
-
-/// The times of a variant by the model, when each transfer and product is, and its efficiency.
-fn by_model(ranks: &Ranks, gpu: &'static Gpu, layout: &Layout, variant: Variant) -> Option<(Times, Vec<Span>, f64)> {
-    let alone = seconds(ranks, gpu, &layout.shape())?;
-    let product = |shape: &Shape| seconds(ranks, gpu, shape).unwrap_or(f64::NAN);
-    let link = ranks.link.map_or(NVLINK, |link| link * 1e9);
-    let (times, spans) = times(layout, variant, ranks.rooms.into(), &Costs { link, latency: 0.0, product: &product });
-    times.whole.is_finite().then(|| (times, spans, alone / layout.ranks() as f64 / times.whole))
-}
-
-fn row(ranks: &Ranks, gpu: &'static Gpu, plan: &Plan) -> Row {
+fn row(model: &Model, plan: &Plan) -> Row {
     let all = 0..plan.layout.ranks();
-    let modelled = by_model(ranks, gpu, &plan.layout, plan.variant).map(|(times, spans, efficiency)| Modelled {
+    let modelled = model.times(&plan.layout, plan.variant).map(|(times, spans, efficiency)| Modelled {
         ms: times.whole * 1e3,
         waiting_ms: times.waiting() * 1e3,
         efficiency,
@@ -253,36 +236,35 @@ fn row(ranks: &Ranks, gpu: &'static Gpu, plan: &Plan) -> Row {
 }
 
 /// By copies over the squarest grid, where every rank has something to do.
-fn scaled(ranks: &Ranks, gpu: &'static Gpu, shape: Shape, count: usize) -> Option<Scaled> {
+fn scaled(model: &Model, shape: Shape, count: usize) -> Option<Scaled> {
     let grid = squarest(count);
-    let layout = Layout::new(shape, ranks.dtype.input, grid).ok()?;
+    let layout = Layout::new(shape, model.dtype.input, grid).ok()?;
     if (shape.m.min(shape.n) as usize) < count {
         return None;
     }
-    let (_, _, efficiency) = by_model(ranks, gpu, &layout, Variant::Copies)?;
+    let (_, _, efficiency) = model.times(&layout, Variant::Copies)?;
     Some(Scaled { ranks: count, grid, received_bytes: received(&layout, 0), efficiency })
 }
 
 /// Runs a plan on emulated ranks, and compares every element with the product of whole numbers.
-fn ran(ranks: &Ranks, plan: &Plan) -> Result<Ran, Error> {
+fn ran(plan: &Plan, dtype: Dtype, seed: u64) -> Result<Ran, Error> {
     let shape = plan.layout.shape();
-    let problem = Problem::new(shape, ranks.dtype, Fill::Integers, ranks.seed)?;
+    let problem = Problem::new(shape, dtype, Fill::Integers, seed)?;
     let what = format!("running {} on emulated ranks", plan.variant.name());
     let c = step(&what, || emulated::run(plan, problem.a.bytes(), problem.b.bytes(), None));
     let c = c.map_err(|fault| Error::Fault(fault.to_string()))?;
-    let right = measured::check(&Reference::of(&problem), &problem, Fill::Integers, c).right;
+    let right = inputs::check(&Reference::of(&problem), &problem, Fill::Integers, c).right;
     Ok(Ran { variant: plan.variant.name(), right })
 }
 
 /// The timelines of all variants, into a file.
-fn draw(ranks: &Ranks, layout: &Layout, said: &Said, file: &Path) -> Result<(), Error> {
+fn draw((ranks, model): (&Ranks, &Model), layout: &Layout, said: &Said, file: &Path) -> Result<(), Error> {
     let modelled = || said.variants.iter().filter_map(|row| Some((row.variant, row.modelled.as_ref()?)));
-    let link = ranks.link.unwrap_or(NVLINK / 1e9);
     let (timed, what): (Vec<(&str, &[Stretch])>, String) = match &said.measured {
         Some(measured) => measured.timelines(),
         None => (
             modelled().map(|(variant, modelled)| (variant, modelled.timeline.as_slice())).collect(),
-            format!("By a model: products as on {}, {link} GB/s into a rank.", ranks.gpu),
+            format!("By a model: products as on {}, {} GB/s into a rank.", ranks.gpu, model.link),
         ),
     };
     if timed.is_empty() {
@@ -297,7 +279,7 @@ fn draw(ranks: &Ranks, layout: &Layout, said: &Said, file: &Path) -> Result<(), 
 /// Steps that are shown one by one.
 const SHOWN: usize = 16;
 
-fn text(ranks: &Ranks, layout: &Layout, said: &Said) -> String {
+fn text((ranks, model): (&Ranks, &Model), layout: &Layout, said: &Said) -> String {
     let mut text = format!("{layout}\n\n");
     let mut lines = vec![["", "from", "to", "panel", "bytes"].map(String::from).to_vec()];
     for Sent { step, from, to, panel, bytes } in said.transfers.iter().take(SHOWN) {
@@ -330,11 +312,7 @@ fn text(ranks: &Ranks, layout: &Layout, said: &Said) -> String {
         ]);
     }
     text += &table(&lines);
-    let link = ranks.link.unwrap_or(NVLINK / 1e9);
-    text += &wrapped(&format!(
-        "times by a model, of no measurement: products as they are predicted on {}, {link} GB/s into each rank, copies and collectives alike",
-        ranks.gpu
-    ));
+    text += &wrapped(&model.explained(&ranks.gpu));
     if !said.by_ranks.is_empty() {
         let mut lines = vec![["ranks", "grid", "bytes into a rank", "efficiency"].map(String::from).to_vec()];
         for Scaled { ranks, grid: [rows, columns], received_bytes, efficiency } in &said.by_ranks {

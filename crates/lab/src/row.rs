@@ -88,6 +88,15 @@ pub struct Row {
     /// What a product costs in joules, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
+    /// GPUs over which the product is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<usize>,
+    /// Bytes of A and B that a rank receives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_bytes: Option<u64>,
+    /// The rate as a share of that of one GPU, times their number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub efficiency: Option<f64>,
 }
 
 /// What a time is.
@@ -145,6 +154,9 @@ impl Row {
             ptx_by: None,
             counted_at: None,
             energy: None,
+            ranks: None,
+            received_bytes: None,
+            efficiency: None,
         }
     }
 
@@ -186,6 +198,20 @@ impl Row {
     pub fn time(&mut self, ms: f64) {
         let flops = 2.0 * f64::from(self.m) * f64::from(self.n) * f64::from(self.k);
         (self.ms, self.gflops) = (Some(ms), Some(flops / ms / 1e6));
+    }
+
+    /// Over how many GPUs it is, and what each receives.
+    pub fn over(&mut self, ranks: usize, received_bytes: u64) {
+        (self.ranks, self.received_bytes) = (Some(ranks), Some(received_bytes));
+    }
+
+    /// `2 GPUs`; nothing for a product that is of one kernel.
+    pub fn over_gpus(&self) -> String {
+        match self.ranks {
+            None => String::new(),
+            Some(1) => "1 GPU".to_string(),
+            Some(ranks) => format!("{ranks} GPUs"),
+        }
     }
 
     /// The most operations in 10⁹ per second that the bound allows.

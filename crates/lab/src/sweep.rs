@@ -1,4 +1,4 @@
-//! `lab sweep`: the levels over sizes, blocks, tiles or shapes. Every row is out as soon as it is known, so that a sweep that
+//! `lab sweep`: the levels over sizes, blocks, tiles or shapes, or one product over more and more GPUs. Every row is out as soon as it is known, so that a sweep that
 //! is stopped keeps what it had.
 
 use std::process::ExitCode;
@@ -13,13 +13,15 @@ use crate::flags::{How, Sizes, shape};
 use crate::output::{Form, Rows, note, progress};
 use crate::pivot::{self, Over};
 use crate::plot;
+use crate::ranks::beside::{self, Beside};
 use crate::row::{Kind, Row};
 use crate::takers::takers;
 
-/// The levels over sizes, blocks, tiles or shapes
+/// The levels over sizes, blocks, tiles or shapes; or one product over more and more GPUs
 #[derive(Debug, Clone, Args)]
 pub struct Sweep {
-    /// What changes: size (square), block (8, 16, 32, with and without shared memory), tile (all that are shipped), shape
+    /// What changes: size (square), block (8, 16, 32, with and without shared memory), tile (all that are shipped), shape,
+    /// gpus (one product over several; without GPUs, on emulated ranks and by a model)
     #[arg(long, value_enum, hide_possible_values = true, default_value = "size")]
     pub over: Over,
     /// The sizes of a sweep over sizes [default: 128,256,512,1024,2048]
@@ -29,6 +31,9 @@ pub struct Sweep {
     /// The shapes of a sweep over shapes, MxNxK [default: flat, deep, tall, wide and odd ones]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = shape)]
     pub shapes: Option<Vec<Shape>>,
+    /// The numbers of GPUs of a sweep over GPUs [default: 1,2,4,8; where several are here, as many as there are]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub gpus: Option<Vec<u16>>,
     #[command(flatten)]
     pub at: Sizes,
     #[command(flatten)]
@@ -68,6 +73,9 @@ struct Point {
 pub fn run(sweep: &Sweep) -> Result<ExitCode, Error> {
     plot::check(&sweep.plot)?;
     heard(sweep)?;
+    if sweep.over == Over::Gpus {
+        return over_gpus(sweep);
+    }
     let device = sweep.how.device(false)?;
     let form = Form::of(sweep.csv, sweep.json);
     let mut rows = Rows::new(Box::new(std::io::stdout()), form)?;
@@ -98,11 +106,16 @@ fn heard(sweep: &Sweep) -> Result<(), Error> {
         Over::Shape => ("shapes", "--shapes"),
         Over::Block => ("blocks", "--size, or --m, --n and --k"),
         Over::Tile => ("tiles", "--size, or --m, --n and --k"),
+        Over::Gpus => ("GPUs", "--gpus, and --size, or --m, --n and --k"),
     };
-    let one = matches!(sweep.over, Over::Block | Over::Tile);
+    let gpus = sweep.over == Over::Gpus;
+    let one = gpus || matches!(sweep.over, Over::Block | Over::Tile);
     let unheard = [
         ("--sizes", sweep.sizes.is_some() && sweep.over != Over::Size),
         ("--shapes", sweep.shapes.is_some() && sweep.over != Over::Shape),
+        ("--gpus", sweep.gpus.is_some() && !gpus),
+        ("--levels", !sweep.levels.is_empty() && gpus),
+        ("--svg", sweep.plot.svg.is_some() && gpus),
         ("--size", at.size.is_some() && !one),
         ("--m", at.m.is_some() && !one),
         ("--n", at.n.is_some() && !one),
@@ -114,6 +127,38 @@ fn heard(sweep: &Sweep) -> Result<(), Error> {
         }
         None => Ok(()),
     }
+}
+
+/// The numbers of GPUs, where none are said.
+const GPUS: [u16; 4] = [1, 2, 4, 8];
+
+/// One product over more and more GPUs.
+fn over_gpus(sweep: &Sweep) -> Result<ExitCode, Error> {
+    let asked = sweep.gpus.as_deref().unwrap_or(&GPUS);
+    let most = sweep.gpus.iter().flatten().max().map_or(2, |&most| usize::from(most));
+    let beside = Beside::new(sweep.at.shape(beside::SIZE), &sweep.how, !sweep.no_vendor, most)?;
+    let counts: Vec<usize> = match (beside.gpus(), &sweep.gpus) {
+        (Some(there), None) => (1..=there.min(8)).collect(),
+        _ => asked.iter().map(|&count| count.into()).collect(),
+    };
+    let form = Form::of(sweep.csv, sweep.json);
+    let mut rows = Rows::new(Box::new(std::io::stdout()), form)?;
+    if form == Form::Text {
+        rows.say(&format!("{}, seed {}; {}\n\n", sweep.how.dtype, sweep.how.seed, beside.place()))?;
+    }
+    let mut last = String::new();
+    for count in counts {
+        let (of_count, said) = beside.rows(count)?;
+        // What one GPU does beside several is measured as a point of its own.
+        of_count.into_iter().filter(|row| row.ranks == Some(count)).try_for_each(|row| rows.put(row))?;
+        last = said;
+    }
+    if form == Form::Text {
+        let tables = pivot::tables(rows.all(), sweep.over);
+        rows.say(&format!("{tables}\n{last}"))?;
+    }
+    let wrong = rows.all().iter().any(Row::is_bad);
+    Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// All points, row by row.
@@ -149,7 +194,7 @@ fn points(sweep: &Sweep, device: &Device) -> Result<Vec<Point>, Error> {
             Some(shapes) => shapes.iter().copied().map(point).collect(),
             None => SHAPES.into_iter().map(|[m, n, k]| point(Shape { m, n, k })).collect(),
         },
-        Over::Block | Over::Tile => Ok(vec![point(sweep.at.shape(512))?]),
+        Over::Block | Over::Tile | Over::Gpus => Ok(vec![point(sweep.at.shape(512))?]),
     }
 }
 

@@ -53,6 +53,40 @@ fn every_exercise_of_the_book_has_a_check_and_every_lesson_a_kernel_to_write() {
     assert_eq!(asked, checked);
 }
 
+/// The page on several GPUs has no kernel to write; one of its exercises is a change of a plan, which this program is not built with.
+#[test]
+fn the_exercises_on_several_gpus_have_checks_as_well() {
+    let page = fs::read_to_string(root().join("book/src/ranks.md")).unwrap();
+    let (_, exercises) = page.split_once("\n## Exercises\n").unwrap();
+    let numbers = exercises.lines().filter_map(|line| line.strip_prefix("**")?.split_once(".**"));
+    let asked: Vec<String> = numbers.map(|(number, _)| format!("ranks.{number}")).collect();
+    let table: Value = serde_json::from_str(&fs::read_to_string(root().join("book/checks/ranks.json")).unwrap()).unwrap();
+    let checked: Vec<&str> = table["exercises"].as_array().unwrap().iter().map(|one| text(&one["id"])).collect();
+    assert_eq!(asked, checked);
+    let record = scratch("ranks").join("done.txt");
+    let check = |words: &str| lab(&format!("check {words} --record {}", record.display()));
+    let nearly = check("ranks.1 --answer 469762048 268435457");
+    assert!(nearly.code == 1 && nearly.stdout.contains("wrong   4 × 2: bytes into a rank"), "{nearly:?}");
+    let given = check("ranks.3");
+    assert!(given.code == 1 && given.stdout.contains("not solved yet: 1 of 2 conditions not met"), "{given:?}");
+    assert!(given.stdout.ends_with("is as it was given: the exercise is to change it\n") && !record.exists(), "{given:?}");
+    assert!(check("ranks.3 --hint").stdout.contains("\nhint: take away the one line below "));
+    refused("check ranks.3 --answer 1", "ranks.3 asks for no answer\nhint: it asks for a change");
+    assert_eq!(check("ranks.2 --answer 28000 yes no").code, 0);
+    assert!(check("").stdout.contains("\nranks.2   done "));
+}
+
+/// What the answers of exercise 2 say is what the program shows to those who ask it.
+#[test]
+fn products_wait_for_a_slow_link_at_the_one_size_and_not_at_the_other() {
+    let waits = |size: u32| {
+        let said = lab(&format!("ranks --size {size} --grid 2x1 --link 50 --json"));
+        let json: Value = serde_json::from_str(&said.stdout).unwrap();
+        json["variants"][2]["modelled"]["waiting_ms"].as_f64().unwrap() > 1e-6
+    };
+    assert_eq!([waits(24576), waits(32768)], [true, false]);
+}
+
 /// From this lesson on the compiler takes seconds for a kernel: only the checks of the written kernels are tried, unless
 /// `DEEP` is set.
 const LONG: usize = 6;

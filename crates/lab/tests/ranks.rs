@@ -88,3 +88,47 @@ fn the_pages_timelines_are_those_of_the_program() {
     refused("ranks --size 2147483647 --timeline a.svg", "no times are predicted of 2147483647");
     refused("ranks --timeline /no/such/folder/a.svg", "/no/such/folder/a.svg cannot be written: ");
 }
+
+/// Every variant side by side: as many bytes as the formula says, and run on emulated ranks.
+#[test]
+fn variants_are_compared_over_gpus() {
+    let said = lab("compare --gpus 4 --size 256 --dtype f32 --backend emulator --json");
+    assert_eq!(said.code, 0, "{said:?}");
+    let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["kernel"].as_str().unwrap()).collect();
+    assert_eq!(names, ["gather", "collectives", "copies"]);
+    for row in rows {
+        // 256² · 3/4 elements of four bytes.
+        assert_eq!((row["received_bytes"].as_u64(), row["ranks"].as_u64()), (Some(196_608), Some(4)), "{row}");
+        assert_eq!((row["verdict"].as_str(), row["ms_is"].as_str()), (Some("right"), Some("predicted")), "{row}");
+    }
+    // The model is the one of `lab ranks`.
+    let same = lab("ranks --size 256 --dtype f32 --grid 1x4 --json");
+    let same: serde_json::Value = serde_json::from_str(&same.stdout).unwrap();
+    for (row, of) in rows.iter().zip(same["variants"].as_array().unwrap()) {
+        assert_eq!(row["ms"], of["modelled"]["ms"]);
+        assert_eq!(row["efficiency"], of["modelled"]["efficiency"]);
+    }
+    let text = lab("compare --gpus 2 --backend emulator").stdout;
+    assert!(text.contains("C (8192 x 8192)") && text.contains("times by a model, of no measurement"), "{text}");
+    assert!(text.contains("has run on emulated ranks at 128×128×128"), "{text}");
+    refused("compare --gpus 65", "65 is not in 1..=64");
+    refused("compare --gpus 2 --levels 1", "'--gpus <N>' cannot be used with '--levels <LEVELS>'");
+    refused("compare --gpus 2 --no-sanitize", "a product over several GPUs does not take --no-sanitize");
+    refused("compare --gpus 2 --dtype e4m3", "no product over ranks in e4m3");
+}
+
+#[test]
+fn a_sweep_over_gpus_is_a_row_for_each_variant_and_number() {
+    let said = lab("sweep --over gpus --size 100 --gpus 1,3 --backend emulator --csv");
+    assert_eq!((said.code, said.stdout.lines().count()), (0, 1 + 2 * 3), "{said:?}");
+    let text = lab("sweep --over gpus --size 8192 --dtype bf16 --gpus 1,2 --backend emulator").stdout;
+    let bytes: Vec<Vec<&str>> = words(text.split("bytes into a GPU").nth(1).unwrap(), "2 GPUs").collect();
+    assert_eq!(bytes[0][2..], ["67108864"; 3], "{text}");
+    refused("sweep --over gpus --sizes 64", "a sweep over GPUs does not take --sizes");
+    refused("sweep --over gpus --levels 1", "a sweep over GPUs does not take --levels");
+    refused("sweep --over gpus --svg a.svg", "a sweep over GPUs does not take --svg");
+    refused("sweep --gpus 2", "a sweep over sizes does not take --gpus");
+    refused("sweep --over gpus --gpus 0", "0 is not in 1..=64");
+}

@@ -13,6 +13,7 @@ mod held;
 pub mod member;
 mod streaming;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -184,6 +185,22 @@ impl<'a> Work<'a> {
     pub fn submit(&mut self) -> Result<(), Error> {
         self.ranks.iter_mut().for_each(Held::begin);
         (0..self.order.len()).try_for_each(|at| self.command(at))
+    }
+
+    /// Submits these ranks' products alone, of the panels that the last whole product has left in the rooms.
+    ///
+    /// # Errors
+    /// As of [`Work::submit`].
+    pub fn products(&mut self, ranks: Range<usize>) -> Result<(), Error> {
+        self.ranks.iter_mut().for_each(Held::begin);
+        for at in 0..self.order.len() {
+            let Happened { rank, stream, command } = self.order[at];
+            let is_product = matches!(self.plan.ranks[rank].streams[stream][command], Command::Multiply { .. });
+            if is_product && ranks.contains(&rank) {
+                self.command(at)?;
+            }
+        }
+        Ok(())
     }
 
     /// Runs the product once, with all submitted before it starts: by rank, when each transfer and product was, in seconds from the

@@ -18,7 +18,8 @@ pub fn questions(root: &Path) -> Result<String, Error> {
         Error::usage(say("a table of checks: {0}", &[&error]), say("see `book/checks`", &[]))
     };
     let mut exercises = Vec::new();
-    for lesson in lessons().map_err(unlike)? {
+    // Fields are put into the lessons' pages alone.
+    for lesson in lessons().map_err(unlike)?.into_iter().filter(|lesson| lesson.lesson.is_some()) {
         for exercise in lesson.exercises.iter().filter(|exercise| !exercise.questions.is_empty()) {
             let mut questions = Vec::new();
             for question in &exercise.questions {

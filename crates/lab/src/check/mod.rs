@@ -2,6 +2,7 @@
 //!
 //! - [`tables`]: the exercises as data; [`reading`]: numbers by the names that reports have for them
 //! - [`judge`]: kernels, [`distance`]: of loads from their use; [`question`]: answers; [`done`]: what was done
+//! - [`plan`]: the plans of a product over ranks
 //! - [`book`]: the questions as the built book asks them
 //! - [`start`]: the kernel of a lesson, to be written
 
@@ -9,6 +10,7 @@ pub mod book;
 mod distance;
 mod done;
 mod judge;
+mod plan;
 mod question;
 mod reading;
 pub mod start;
@@ -77,7 +79,12 @@ pub fn run(check: &Check) -> Result<ExitCode, Error> {
     };
     let (lesson, exercise) = find(&lessons, id)?;
     let right = match (&exercise.kernel, check.answer.as_slice()) {
+        (_, []) if exercise.plan.is_some() => {
+            let hint = exercise.plan.iter().map(|plan| plan.hint.as_str()).collect::<String>();
+            plan::judged(exercise, &hint, check.hint, &record)?
+        }
         (Some(kernel), []) => {
+            let lesson = lesson.unwrap_or(usize::MAX);
             let asked = Asked { lesson, exercise, kernel, file: check.file.as_deref(), record: &record };
             asked.judged(check.hint, check.watch)?
         }
@@ -96,7 +103,7 @@ pub fn run(check: &Check) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(usize, &'a Exercise), Error> {
+fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(Option<usize>, &'a Exercise), Error> {
     let mut all = lessons.iter().flat_map(|lesson| lesson.exercises.iter().map(|exercise| (lesson.lesson, exercise)));
     all.find(|(_, exercise)| exercise.id == id).ok_or_else(|| {
         let all = || lessons.iter().flat_map(|lesson| &lesson.exercises);
@@ -113,7 +120,7 @@ fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(usize, &'a Exercise), Er
 fn ahead(lessons: &[Lesson], done: &Done, id: &str) -> String {
     let all: Vec<&Exercise> = lessons.iter().flat_map(|lesson| &lesson.exercises).collect();
     let parts = |exercise: &&Exercise| {
-        let parts = [(!exercise.questions.is_empty(), ANSWERED), (exercise.kernel.is_some(), SOLVED)];
+        let parts = [(!exercise.questions.is_empty(), ANSWERED), (exercise.is_work(), SOLVED)];
         let is = |what: &str| u32::from(done.has(&exercise.id, what));
         parts.into_iter().filter(|(there, _)| *there).fold((0, 0), |(has, of), (_, what)| (has + is(what), of + 1))
     };
@@ -134,7 +141,8 @@ fn list(lessons: &[Lesson], done: &Done) -> String {
     let mut text = say("exercise  answers   kernel    \n", &[]);
     let (mut has, mut all) = (0, 0);
     for lesson in lessons {
-        for Exercise { id, asks, questions, kernel } in &lesson.exercises {
+        for exercise in &lesson.exercises {
+            let Exercise { id, asks, questions, .. } = exercise;
             let mut state = |is: bool, what: &str| {
                 all += u32::from(is);
                 has += u32::from(is && done.has(id, what));
@@ -144,7 +152,7 @@ fn list(lessons: &[Lesson], done: &Done) -> String {
                     _ => "-".to_string(),
                 }
             };
-            let (answers, kernel) = (state(!questions.is_empty(), ANSWERED), state(kernel.is_some(), SOLVED));
+            let (answers, kernel) = (state(!questions.is_empty(), ANSWERED), state(exercise.is_work(), SOLVED));
             text += &format!("{id:<9} {} {} {}\n", wide(&answers), wide(&kernel), say(asks, &[]));
         }
     }
@@ -167,6 +175,7 @@ pub fn texts() -> std::collections::BTreeSet<String> {
     for exercise in lessons().unwrap_or_default().into_iter().flat_map(|lesson| lesson.exercises) {
         texts.extend(exercise.questions.into_iter().flat_map(|question| [question.ask, question.hint]));
         texts.extend(exercise.kernel.map(|kernel| kernel.hint));
+        texts.extend(exercise.plan.map(|plan| plan.hint));
         texts.insert(exercise.asks);
     }
     texts
@@ -191,7 +200,10 @@ fn head(exercise: &Exercise) -> String {
 fn answered(exercise: &Exercise, answers: &[String]) -> Result<bool, Error> {
     let (id, asked) = (&exercise.id, exercise.questions.len());
     if asked == 0 {
-        let hint = say("it asks for a kernel: `cargo run -p lab -- check {0}`", &[id]);
+        let hint = match exercise.plan {
+            Some(_) => say("it asks for a change: `cargo run -p lab -- check {0}`", &[id]),
+            None => say("it asks for a kernel: `cargo run -p lab -- check {0}`", &[id]),
+        };
         return Err(Error::usage(say("{0} asks for no answer", &[id]), hint));
     }
     if answers.len() != asked {

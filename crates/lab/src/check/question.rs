@@ -98,16 +98,23 @@ fn printed(root: &Path, name: &str) -> Result<String, Error> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::reading::Number;
-    use super::super::tables::{Exercise, lessons};
+    use super::super::tables::{Exercise, Lesson, lessons};
     use super::*;
 
     pub fn root() -> &'static Path {
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
     }
 
-    fn all() -> Vec<(usize, Exercise)> {
+    /// Each with the name of its page.
+    fn all() -> Vec<(String, Exercise)> {
         let lessons = lessons().unwrap().into_iter();
-        lessons.flat_map(|lesson| lesson.exercises.into_iter().map(move |one| (lesson.lesson, one))).collect()
+        let page = |lesson: &Lesson| lesson.page.clone().unwrap_or_else(|| format!("lesson{}", lesson.lesson.unwrap()));
+        lessons
+            .flat_map(|lesson| {
+                let page = page(&lesson);
+                lesson.exercises.into_iter().map(move |one| (page.clone(), one))
+            })
+            .collect()
     }
 
     /// The right answer, and those that are nearly right.
@@ -146,8 +153,8 @@ pub(super) mod tests {
 
     #[test]
     fn what_is_calculated_stands_in_the_text() {
-        for (lesson, exercise) in all() {
-            let page = fs::read_to_string(root().join(format!("book/src/lesson{lesson}.md"))).unwrap();
+        for (page, exercise) in all() {
+            let page = fs::read_to_string(root().join(format!("book/src/{page}.md"))).unwrap();
             for question in exercise.questions.iter().filter(|question| question.compute.is_some()) {
                 let Truth::Number(number) = question.truth(root()).unwrap() else { panic!("{}", exercise.id) };
                 assert!(page.contains(&number.to_string()), "{}: {number}", exercise.id);

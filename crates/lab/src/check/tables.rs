@@ -1,4 +1,5 @@
-//! What there is to check: one table per lesson, `book/checks/lessonN.json`, which the build lists; and a skeleton of its kernel.
+//! What there is to check: one table per lesson, `book/checks/lessonN.json`, and one of the page on ranks, which the build lists; and a
+//! skeleton of each lesson's kernel.
 
 use archive::Archive;
 use serde::Deserialize;
@@ -7,12 +8,15 @@ include!(concat!(env!("OUT_DIR"), "/lessons.rs"));
 
 static SKELETONS: Archive = Archive::new(include_bytes!("../../../../book/checks/skeletons.cu.zst"));
 
-/// A lesson's exercises.
+/// The exercises of a lesson, or of a page beside the lessons.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lesson {
     /// The lesson's number, which is its level's.
-    pub lesson: usize,
+    pub lesson: Option<usize>,
+    /// The page beside the lessons.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests look into the page"))]
+    pub page: Option<String>,
     /// The exercises, in the book's order; the one whose kernel a reader writes comes last.
     pub exercises: Vec<Exercise>,
 }
@@ -30,6 +34,23 @@ pub struct Exercise {
     pub questions: Vec<Question>,
     /// What a kernel must do.
     pub kernel: Option<Kernel>,
+    /// What the plans of ranks must do.
+    pub plan: Option<Planned>,
+}
+
+/// A change of the plans of ranks; what must hold of it is in the source that judges it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planned {
+    /// What to do where something does not hold.
+    pub hint: String,
+}
+
+impl Exercise {
+    /// Whether something is to be changed, beside answers.
+    pub fn is_work(&self) -> bool {
+        self.kernel.is_some() || self.plan.is_some()
+    }
 }
 
 /// A question, whose answer stands in what the book prints.

@@ -1,78 +1,33 @@
 //! The product on this host's GPUs: every variant and the vendor's ways, in turns, each checked.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use common::progress::step;
 use device::vendor::Vendor;
-use gemm::check::{Check, Method, Reference};
-use gemm::level::Tile;
-use gemm::problem::{Fill, Problem};
+use gemm::timing::Timing;
 use gemm::{Dtype, Error, Shape};
 use ranks::gpus::{By, Cards, Contender, Gathered, Work, in_turns};
 use ranks::layout::Operand;
 use ranks::model::Span;
 use ranks::plan::Stream;
-use ranks::streamed::Cut;
 use ranks::volume::received;
 use ranks::{Layout, Plan, Variant};
 use serde::Serialize;
-use summit::Types;
 
+use super::inputs::{Inputs, elements};
 use super::timeline::{Stretch, stretches};
-use super::{numbers, witness};
 use crate::output::note;
-use crate::table::{number, percent, table};
+use crate::row::Kind;
+use crate::table::{number, table, wrapped};
 
 /// Rounds, in each of which everybody has a turn.
 const ROUNDS: usize = 5;
 /// Runs of a turn, behind one that does not count.
 const RUNS: usize = 4;
 
-/// Elements of C beyond which each number comes from its place, and the check is of random products alone; and beyond which only those
-/// ways are measured that a reader compares: one GPU, copies, and the vendor's two.
+/// Elements of C from which on only those ways are measured that a reader compares: one GPU, copies, and the vendor's two.
 const LARGE: u64 = 1 << 28;
-
-/// The matrices of the host, and what C is held against.
-enum Inputs {
-    /// From one row of random numbers, with a reference.
-    Usual(Box<(Problem, Reference)>),
-    /// From their places.
-    Large([Vec<u8>; 2], Cut, u64),
-}
-
-impl Inputs {
-    fn of(shape: Shape, dtype: Dtype, seed: u64) -> Result<Inputs, Error> {
-        if u64::from(shape.m) * u64::from(shape.n) < LARGE {
-            let problem = step("filling A and B", || Problem::new(shape, dtype, Fill::Reals, seed))?;
-            let reference = step("computing what the check needs", || Reference::of(&problem));
-            return Ok(Inputs::Usual(Box::new((problem, reference))));
-        }
-        let cut = Cut::new(shape, Types::of(dtype.input), [shape.m.div_ceil(2), shape.n.div_ceil(2)])?;
-        Ok(Inputs::Large(step("filling A and B", || numbers::filled(&cut, seed))?, cut, seed))
-    }
-
-    fn bytes(&self) -> [&[u8]; 2] {
-        match self {
-            Inputs::Usual(problem) => [problem.0.a.bytes(), problem.0.b.bytes()],
-            Inputs::Large([a, b], ..) => [a, b],
-        }
-    }
-
-    fn check(&self, c: Vec<u8>) -> bool {
-        match self {
-            Inputs::Usual(problem) => check(&problem.1, &problem.0, Fill::Reals, c).right,
-            Inputs::Large([a, b], cut, seed) => {
-                let (right, said) = step("checking the product", || witness::check(cut, [a, b, &c], *seed));
-                if !right {
-                    note(&format!("note: {said}"));
-                }
-                right
-            }
-        }
-    }
-
-    fn is_large(&self) -> bool {
-        matches!(self, Inputs::Large(..))
-    }
-}
 
 /// What was measured.
 #[derive(Debug, Serialize)]
@@ -104,17 +59,26 @@ struct Row {
     way: String,
     ranks: usize,
     ms: f64,
+    /// Distance of the 90th from the 10th percentile, relative to the median.
+    spread: f64,
     tflops: f64,
     /// Of as many times what one GPU does by the summit.
     of_one: f64,
     right: bool,
 }
 
-/// The product of the check: within the bound of its type.
-pub fn check(reference: &Reference, problem: &Problem, fill: Fill, c: Vec<u8>) -> Check {
-    // No tile of one kernel: the product is of several.
-    let method = Method { tile: Tile { m: 128, n: 128, k: 64 }, sum: problem.dtype.vendor_sum() };
-    step("checking the product", || Check::against(reference, problem, fill, &problem.c.with_bytes(c), method))
+/// What is measured among which others.
+struct Entry<'a> {
+    group: usize,
+    about: About,
+    contender: Contender<'a>,
+}
+
+/// On how many GPUs, and how much of C it is.
+struct About {
+    gpus: usize,
+    part: f64,
+    right: bool,
 }
 
 /// The same in halves, so that a product begins when the first half is there; nothing where parts were asked for.
@@ -154,7 +118,8 @@ fn ways<'a>(
         }
     }
     let (on, group) = (cards, alone.len());
-    for plan in plans.iter().filter(|plan| has_nccl || plan.variant == Variant::Copies) {
+    let several = plans.iter().filter(|plan| plan.layout.ranks() > 1);
+    for plan in several.filter(|plan| has_nccl || plan.variant == Variant::Copies) {
         let name = |by, parts| format!("{by}, {}{parts}", plan.variant.name());
         if !is_large || plan.variant == Variant::Copies {
             ways.push(Way { plan: plan.clone(), by: By::Summit, name: name("summit", ""), on, group });
@@ -168,63 +133,110 @@ fn ways<'a>(
     Ok(ways)
 }
 
-/// Measures every variant by the summit and by cuBLAS, one GPU alone, and NCCL's gather before cuBLAS.
-pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64) -> Result<Measured, Error> {
+/// Measures every variant by the summit and by cuBLAS, one GPU alone, and NCCL's gather before cuBLAS; with one rank, one GPU
+/// alone. Without `vendor`, cuBLAS has no part in it.
+pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64, vendor: bool) -> Result<Measured, Error> {
     let layout = plans[0].layout;
     let (shape, count) = (layout.shape(), layout.ranks());
     let cards = Cards::open(count)?;
     let inputs = Inputs::of(shape, dtype, seed)?;
     let [a, b] = inputs.bytes();
     let nccl = cards.nccl().map_err(|why| note(&format!("note: no collectives: {why}"))).ok();
-    let vendors = cards.vendors().map_err(|why| note(&format!("note: no cuBLAS: {why}"))).ok();
+    let vendors = || cards.vendors().map_err(|why| note(&format!("note: no cuBLAS: {why}"))).ok();
+    let vendors = if vendor { vendors() } else { None };
     let alone: Vec<Cards> = (0..count).map(|rank| cards.only(rank)).collect();
-    let (mut contenders, mut of_way, mut traces) = (Vec::new(), Vec::new(), Vec::new());
-    for way in ways(plans, inputs.is_large(), (&cards, &alone), (vendors.as_deref(), nccl.is_some()))? {
+    let (mut entries, mut traces) = (Vec::new(), Vec::new());
+    let has_nccl = nccl.is_some() && count > 1;
+    for way in ways(plans, elements(&shape) >= LARGE, (&cards, &alone), (vendors.as_deref(), has_nccl))? {
         let Way { plan, by, name, on, group } = way;
-        let ranks = plan.layout.ranks();
+        let gpus = plan.layout.ranks();
         let mut work = Work::new(on, plan.clone(), by, a, b)?;
         work.submit()?;
-        of_way.push((group, ranks, inputs.check(work.product()?)));
-        if let (By::Summit, true) = (by, ranks > 1) {
+        let right = inputs.check(work.product()?);
+        if let (By::Summit, true) = (by, gpus > 1) {
             // The first run warms up.
             work.traced()?;
             traces.push(Trace::of(&name, &plan, &work.traced()?[0]));
         }
-        contenders.push(Contender::plan(name, work));
+        let work = Rc::new(RefCell::new(work));
+        if let (By::Summit, Variant::Copies, true) = (by, plan.variant, gpus > 1 && plan.layout == layout) {
+            entries.extend(products(&work, &layout, right));
+        }
+        let contender = of_work(name, &work, Work::submit);
+        entries.push(Entry { group, about: About { gpus, part: 1.0, right }, contender });
     }
-    if let (Some(vendors), true) = (&vendors, nccl.is_some()) {
+    if let (Some(vendors), true) = (&vendors, has_nccl) {
         match Gathered::new(&cards, vendors, (shape, layout.element()), [a, b]) {
             Ok(mut gathered) => {
                 gathered.submit()?;
-                of_way.push((count, count, inputs.check(gathered.product()?)));
-                contenders.push(Contender::vendor("NCCL's all-gather of B's rows, then cuBLAS", gathered));
+                let right = inputs.check(gathered.product()?);
+                let contender = Contender::new(GATHERED, move || gathered.submit());
+                entries.push(Entry { group: count, about: About { gpus: count, part: 1.0, right }, contender });
             }
             Err(error) => note(&format!("note: {error}")),
         }
     }
-    let (mut times, mut rest) = (Vec::new(), contenders.as_mut_slice());
-    for group in of_way.chunk_by(|one, other| one.0 == other.0) {
-        let (now, later) = rest.split_at_mut(group.len());
-        times.extend(step("measuring", || in_turns(&cards, now, ROUNDS, RUNS))?);
-        rest = later;
-    }
-    let one = times[0];
-    let row = |((contender, ms), (_, ranks, right)): ((&Contender, f64), (usize, usize, bool))| Row {
-        way: contender.name.clone(),
-        ranks,
-        ms,
-        tflops: 2.0 * operations(&shape) / ms / 1e9,
-        of_one: one / ms / ranks as f64,
-        right,
-    };
-    let rows = contenders.iter().zip(times).zip(of_way).map(row).collect();
     Ok(Measured {
         gpus: cards.names().into_iter().map(String::from).collect(),
         nccl: nccl.unwrap_or_else(|| "-".to_string()),
         cublas: vendors.as_ref().and_then(|all| all.first()).map_or("-".to_string(), |[vendor, _]| vendor.version()),
-        rows,
+        rows: timed(&cards, &shape, entries)?,
         traces,
     })
+}
+
+/// The vendor's way.
+const GATHERED: &str = "NCCL's all-gather of B's rows, then cuBLAS";
+/// A rank's products of `copies`, while the other GPUs rest.
+const ALONE: &str = "'s products, alone";
+/// All of them at once, when all panels are there.
+const TOGETHER: &str = "all ranks' products, no copies";
+
+/// What a work submits, as one of several contenders.
+fn of_work<'a>(
+    name: impl Into<String>,
+    work: &Rc<RefCell<Work<'a>>>,
+    submit: impl Fn(&mut Work<'a>) -> Result<(), Error> + 'a,
+) -> Contender<'a> {
+    let work = Rc::clone(work);
+    Contender::new(name, move || submit(&mut work.borrow_mut()))
+}
+
+/// The products of a plan without its copies: each rank's while the other GPUs rest, and all at once. What several GPUs lose at once is lost to
+/// the slower one; what copies cost comes on top of that.
+fn products<'a>(work: &Rc<RefCell<Work<'a>>>, layout: &Layout, right: bool) -> Vec<Entry<'a>> {
+    let count = layout.ranks();
+    let mut entries = Vec::new();
+    for rank in 0..count {
+        let [rows, columns] = layout.block(rank);
+        let part = (rows.len() * columns.len()) as f64 / elements(&layout.shape()) as f64;
+        let contender = of_work(format!("rank {rank}{ALONE}"), work, move |work| work.products(rank..rank + 1));
+        entries.push(Entry { group: rank, about: About { gpus: 1, part, right }, contender });
+    }
+    let contender = of_work(TOGETHER, work, move |work| work.products(0..count));
+    entries.push(Entry { group: count, about: About { gpus: count, part: 1.0, right }, contender });
+    entries
+}
+
+/// The times of all, where those of a group take turns.
+fn timed(cards: &Cards, shape: &Shape, mut entries: Vec<Entry>) -> Result<Vec<Row>, Error> {
+    entries.sort_by_key(|entry| entry.group);
+    let (mut rows, mut one) = (Vec::new(), None);
+    while let Some(group) = entries.first().map(|entry| entry.group) {
+        let members = entries.iter().take_while(|entry| entry.group == group).count();
+        let (abouts, mut contenders): (Vec<About>, Vec<Contender>) =
+            entries.drain(..members).map(|entry| (entry.about, entry.contender)).unzip();
+        let times = step("measuring", || in_turns(cards, &mut contenders, ROUNDS, RUNS))?;
+        for ((About { gpus, part, right }, contender), times) in abouts.into_iter().zip(&contenders).zip(times) {
+            let Timing { median_ms: ms, spread, .. } = Timing::of(times, shape, None);
+            let whole = ms / part;
+            // The first is one GPU by the summit.
+            let of_one = *one.get_or_insert(whole) / whole / gpus as f64;
+            let tflops = 2.0 * operations(shape) / whole / 1e9;
+            rows.push(Row { way: contender.name.clone(), ranks: gpus, ms, spread, tflops, of_one, right });
+        }
+    }
+    Ok(rows)
 }
 
 impl Trace {
@@ -271,28 +283,42 @@ impl Measured {
         self.rows.iter().all(|row| row.right)
     }
 
+    /// The same as rows of other commands.
+    pub fn into_rows(self, layout: &Layout, dtype: Dtype) -> Vec<crate::row::Row> {
+        let count = layout.ranks() as u64;
+        let of = |said: Row| {
+            let mut row = crate::row::Row::new(said.way, String::new(), dtype, layout.shape(), Kind::Measured);
+            let bytes = match row.kernel.as_str() {
+                _ if said.ranks == 1 => 0,
+                TOGETHER => 0,
+                GATHERED => u64::from(layout.shape().k) * u64::from(layout.shape().n) * layout.element().bytes() as u64 / count * (count - 1),
+                _ => received(layout, 0),
+            };
+            row.over(said.ranks, bytes);
+            (row.ms, row.spread, row.gflops) = (Some(said.ms), Some(said.spread), Some(said.tflops * 1e3));
+            (row.efficiency, row.launches) = (Some(said.of_one), Some(ROUNDS * RUNS));
+            row.verdict = if said.right { "right" } else { "wrong" }.to_string();
+            row
+        };
+        self.rows.into_iter().map(of).collect()
+    }
+
     /// A table, with what was measured on.
     pub fn text(&self) -> String {
-        let head = ["", "GPUs", "ms", "TFLOP/s", "of one GPU's, for each", "product"];
+        let head = ["", "GPUs", "ms", "spread", "TFLOP/s", "of one GPU's, for each", "product"];
         let mut lines = vec![head.map(String::from).to_vec()];
         for row in &self.rows {
             lines.push(vec![
                 row.way.clone(),
                 row.ranks.to_string(),
                 format!("{:.4}", row.ms),
+                format!("{:.1} %", row.spread * 100.0),
                 number(row.tflops),
-                percent(Some(row.of_one)),
+                format!("{:.1} %", row.of_one * 100.0),
                 if row.right { "right" } else { "WRONG" }.to_string(),
             ]);
         }
-        let on = format!(
-            "on {}; NCCL {}, cuBLAS {}; medians of {} runs, taken in turns\n",
-            self.gpus.join(", "),
-            self.nccl,
-            self.cublas,
-            ROUNDS * RUNS
-        );
-        let mut text = table(&lines) + &on;
+        let mut text = table(&lines) + &self.explained();
         if !self.traces.is_empty() {
             let head = ["rank 0", "transfers, ms", "GB/s", "products, ms", "than in gather", "waiting, ms"];
             let mut lines = vec![head.map(String::from).to_vec()];
@@ -302,6 +328,31 @@ impl Measured {
             text += "of one run each, with an event before and behind each transfer and product\n";
         }
         text
+    }
+
+    /// On what it was measured, and where the time of `copies` goes.
+    pub fn explained(&self) -> String {
+        let on = format!(
+            "on {}; NCCL {}, cuBLAS {}; medians of {} runs, taken in turns; spread: from the 10th to the 90th percentile",
+            self.gpus.join(", "),
+            self.nccl,
+            self.cublas,
+            ROUNDS * RUNS
+        );
+        let share = "of one GPU's: the rate as a share of that of the summit on the first GPU, times the number of GPUs";
+        wrapped(&on) + &wrapped(share) + &self.lost().unwrap_or_default()
+    }
+
+    /// Where the time of `copies` goes: to the slower GPU's products alone, to all GPUs at once, and to copies.
+    fn lost(&self) -> Option<String> {
+        let ms = |name: &str| self.rows.iter().find(|row| row.way == name).map(|row| row.ms);
+        let alone = self.rows.iter().filter(|row| row.way.ends_with(ALONE)).map(|row| row.ms).fold(0.0, f64::max);
+        let (copies, together) = (ms("summit, copies")?, ms(TOGETHER)?);
+        Some(wrapped(&format!(
+            "summit, copies: {copies:.4} ms are {alone:.4} of the slower GPU's products, {:+.4} with all GPUs at once and {:+.4} with copies",
+            together - alone,
+            copies - together
+        )))
     }
 
     /// The variants' timelines, and what they are of.

@@ -9,7 +9,7 @@ use cudarc::driver::CudaEvent;
 use device::peers::Gate;
 use gemm::Error;
 
-use super::{Card, Cards, Gathered, LIMIT, Work, failed};
+use super::{Card, Cards, LIMIT, failed};
 
 /// What is submitted again and again, by its name.
 pub struct Contender<'a> {
@@ -19,14 +19,9 @@ pub struct Contender<'a> {
 }
 
 impl<'a> Contender<'a> {
-    /// A plan.
-    pub fn plan(name: impl Into<String>, mut work: Work<'a>) -> Contender<'a> {
-        Contender { name: name.into(), submit: Box::new(move || work.submit()) }
-    }
-
-    /// The vendor's way.
-    pub fn vendor(name: impl Into<String>, mut gathered: Gathered<'a>) -> Contender<'a> {
-        Contender { name: name.into(), submit: Box::new(move || gathered.submit()) }
+    /// What a function submits.
+    pub fn new(name: impl Into<String>, submit: impl FnMut() -> Result<(), Error> + 'a) -> Contender<'a> {
+        Contender { name: name.into(), submit: Box::new(submit) }
     }
 
     /// Milliseconds of so many products, each from the moment at which the host lets all cards go to that at which it finds all at their end.
@@ -100,16 +95,21 @@ impl<'a> Gates<'a> {
     }
 }
 
-/// A product longer than so many milliseconds may bring a card to its power limit. It is then run for so many milliseconds before anything
-/// counts: the clock of a card that has rested is too high at first, then too low, and settles within a second.
-const HOT: (f64, f64) = (5.0, 1500.0);
+/// A product longer than so many milliseconds may bring a card to its power limit, within tenths of a second. It is then run for so many
+/// milliseconds before anything counts: the clock of a card that has rested is too high at first, then too low, and settles within a second.
+const HOT: (f64, f64) = (0.5, 1500.0);
 
-/// Medians in milliseconds, one for each: in every round each has a turn of some runs, behind one that does not count, and every second
+/// Milliseconds of all that count, for each: in every round each has a turn of some runs, behind one that does not count, and every second
 /// round goes backwards. All are to keep the same cards busy: a card that rests in another's turn is quicker in the next.
 ///
 /// # Errors
 /// The first that a product gives.
-pub fn in_turns(cards: &Cards, contenders: &mut [Contender], rounds: usize, runs: usize) -> Result<Vec<f64>, Error> {
+pub fn in_turns(
+    cards: &Cards,
+    contenders: &mut [Contender],
+    rounds: usize,
+    runs: usize,
+) -> Result<Vec<Vec<f64>>, Error> {
     let mut times = vec![Vec::new(); contenders.len()];
     let mut gates = Gates::new(cards)?;
     if let Some(first) = contenders.first_mut() {
@@ -126,10 +126,5 @@ pub fn in_turns(cards: &Cards, contenders: &mut [Contender], rounds: usize, runs
             times[turn].extend(contenders[turn].timed(&mut gates, 1 + runs)?.into_iter().skip(1));
         }
     }
-    Ok(times.into_iter().map(median).collect())
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+    Ok(times)
 }
