@@ -3,9 +3,7 @@
 
 pub mod beside;
 mod cores;
-mod inputs;
 mod measured;
-mod modelled;
 mod nccl;
 mod numbers;
 mod processes;
@@ -20,17 +18,18 @@ use std::process::ExitCode;
 use clap::Args;
 use common::progress::step;
 use device::Backend;
+use emulator::gpu::Gpu;
 use gemm::check::Reference;
+use gemm::form::Form;
 use gemm::problem::{Fill, Problem};
 use gemm::{Dtype, Element, Error, Shape};
 use ranks::layout::Layout;
-use ranks::model::{NVLINK, squarest};
+use ranks::model::{Costs, NVLINK, Span, Times, squarest, times};
 use ranks::volume::{Transfer, memory, received, transfers};
 use ranks::{Plan, Variant, emulated};
 use serde::Serialize;
-use summit::Types;
+use summit::{Chooser, Types};
 
-use self::modelled::Model;
 use self::timeline::Stretch;
 use crate::flags::{Sizes, modelled};
 use crate::output::print;
@@ -219,6 +218,55 @@ fn sent(Transfer { step, from, to, panel, bytes }: Transfer) -> Sent {
     Sent { step, from, to, panel: format!("{:?}'s", panel.of), bytes }
 }
 
+/// Multiply-adds beyond which no time is predicted: a thousand times what was measured.
+const LARGEST: u64 = 1 << 53;
+
+/// Of what the times are.
+#[derive(Debug, Clone, Copy)]
+pub struct Model {
+    /// On which products are predicted.
+    pub gpu: &'static Gpu,
+    /// Of the products.
+    pub dtype: Dtype,
+    /// Panels that a rank has room for.
+    pub rooms: usize,
+    /// 10⁹ bytes per second into a rank.
+    pub link: f64,
+}
+
+impl Model {
+    /// With the usual rooms and the links of an H100.
+    pub fn usual(gpu: &'static Gpu, dtype: Dtype) -> Model {
+        Model { gpu, dtype, rooms: 2, link: NVLINK / 1e9 }
+    }
+
+    /// Seconds of a product on one GPU, as they are predicted; nothing where they are not.
+    fn seconds(&self, shape: &Shape) -> Option<f64> {
+        if shape.multiply_adds() > LARGEST {
+            return None;
+        }
+        let build = Chooser::new(self.gpu.sm(), self.gpu.sms).best(shape, self.dtype, &Form::PLAIN)?;
+        Some(predict::predicted(self.gpu, &build, shape)?.microseconds * 1e-6)
+    }
+
+    /// The times of a variant, when each transfer and product is, and its efficiency: of as many times the rate of one GPU.
+    pub fn times(&self, layout: &Layout, variant: Variant) -> Option<(Times, Vec<Span>, f64)> {
+        let alone = self.seconds(&layout.shape())?;
+        let product = |shape: &Shape| self.seconds(shape).unwrap_or(f64::NAN);
+        let costs = Costs { link: self.link * 1e9, latency: 0.0, product: &product };
+        let (times, spans) = times(layout, variant, self.rooms, &costs);
+        times.whole.is_finite().then(|| (times, spans, alone / layout.ranks() as f64 / times.whole))
+    }
+
+    /// What the times are, for those who read them.
+    pub fn explained(&self, gpu: &str) -> String {
+        let link = self.link;
+        format!(
+            "times by a model, of no measurement: products as they are predicted on {gpu}, {link} GB/s into each rank, copies and collectives alike"
+        )
+    }
+}
+
 fn row(model: &Model, plan: &Plan) -> Row {
     let all = 0..plan.layout.ranks();
     let modelled = model.times(&plan.layout, plan.variant).map(|(times, spans, efficiency)| Modelled {
@@ -253,7 +301,7 @@ fn ran(plan: &Plan, dtype: Dtype, seed: u64) -> Result<Ran, Error> {
     let what = format!("running {} on emulated ranks", plan.variant.name());
     let c = step(&what, || emulated::run(plan, problem.a.bytes(), problem.b.bytes(), None));
     let c = c.map_err(|fault| Error::Fault(fault.to_string()))?;
-    let right = inputs::check(&Reference::of(&problem), &problem, Fill::Integers, c).right;
+    let right = measured::check(&Reference::of(&problem), &problem, Fill::Integers, c).right;
     Ok(Ran { variant: plan.variant.name(), right })
 }
 

@@ -60,7 +60,8 @@ fn the_exercises_on_several_gpus_have_checks_as_well() {
     let (_, exercises) = page.split_once("\n## Exercises\n").unwrap();
     let numbers = exercises.lines().filter_map(|line| line.strip_prefix("**")?.split_once(".**"));
     let asked: Vec<String> = numbers.map(|(number, _)| format!("ranks.{number}")).collect();
-    let table: Value = serde_json::from_str(&fs::read_to_string(root().join("book/checks/ranks.json")).unwrap()).unwrap();
+    let table: Value =
+        serde_json::from_str(&fs::read_to_string(root().join("book/checks/ranks.json")).unwrap()).unwrap();
     let checked: Vec<&str> = table["exercises"].as_array().unwrap().iter().map(|one| text(&one["id"])).collect();
     assert_eq!(asked, checked);
     let record = scratch("ranks").join("done.txt");
@@ -69,7 +70,10 @@ fn the_exercises_on_several_gpus_have_checks_as_well() {
     assert!(nearly.code == 1 && nearly.stdout.contains("wrong   4 × 2: bytes into a rank"), "{nearly:?}");
     let given = check("ranks.3");
     assert!(given.code == 1 && given.stdout.contains("not solved yet: 1 of 2 conditions not met"), "{given:?}");
-    assert!(given.stdout.ends_with("is as it was given: the exercise is to change it\n") && !record.exists(), "{given:?}");
+    assert!(
+        given.stdout.ends_with("is as it was given: the exercise is to change it\n") && !record.exists(),
+        "{given:?}"
+    );
     assert!(check("ranks.3 --hint").stdout.contains("\nhint: take away the one line below "));
     refused("check ranks.3 --answer 1", "ranks.3 asks for no answer\nhint: it asks for a change");
     assert_eq!(check("ranks.2 --answer 28000 yes no").code, 0);

@@ -78,9 +78,8 @@ mod tests {
             let streams = of.streams.iter().enumerate();
             streams.flat_map(move |(stream, of)| (0..of.len()).map(move |command| (rank, stream, command)))
         });
-        let waits = all.filter(|&(rank, stream, command)| {
-            matches!(plan.ranks[rank].streams[stream][command], Command::Wait(_))
-        });
+        let waits = all
+            .filter(|&(rank, stream, command)| matches!(plan.ranks[rank].streams[stream][command], Command::Wait(_)));
         waits
             .map(|(rank, stream, command)| {
                 let mut without = plan.clone();

@@ -8,8 +8,7 @@ use ranks::volume::received;
 use ranks::{Layout, Plan, Variant};
 
 use super::measured::measure;
-use super::modelled::Model;
-use super::{ran, usual};
+use super::{Model, ran, usual};
 use crate::flags::{How, modelled};
 use crate::output::note;
 use crate::row::{Kind, Row};
@@ -69,7 +68,8 @@ impl<'a> Beside<'a> {
             return Ok((measured.into_rows(&layout, self.how.dtype), said));
         }
         let rows = plans.iter().map(|plan| self.emulated(plan)).collect::<Result<Vec<Row>, Error>>()?;
-        let ran = rows.iter().find_map(|row| row.counted_at.as_ref()).map_or_else(String::new, |at| format!(" at {at}"));
+        let ran =
+            rows.iter().find_map(|row| row.counted_at.as_ref()).map_or_else(String::new, |at| format!(" at {at}"));
         let ran = format!("each variant has run on emulated ranks{ran}; cuBLAS runs on GPUs alone");
         Ok((rows, wrapped(&self.model.explained(&self.how.gpu)) + &wrapped(&ran)))
     }

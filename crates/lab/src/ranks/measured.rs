@@ -5,18 +5,23 @@ use std::rc::Rc;
 
 use common::progress::step;
 use device::vendor::Vendor;
+use gemm::check::{Check, Method, Reference};
+use gemm::level::Tile;
+use gemm::problem::{Fill, Problem};
 use gemm::timing::Timing;
 use gemm::{Dtype, Error, Shape};
 use ranks::gpus::{By, Cards, Contender, Gathered, Work, in_turns};
 use ranks::layout::Operand;
 use ranks::model::Span;
 use ranks::plan::Stream;
+use ranks::streamed::Cut;
 use ranks::volume::received;
 use ranks::{Layout, Plan, Variant};
 use serde::Serialize;
+use summit::Types;
 
-use super::inputs::{Inputs, elements};
 use super::timeline::{Stretch, stretches};
+use super::{numbers, witness};
 use crate::output::note;
 use crate::row::Kind;
 use crate::table::{number, table, wrapped};
@@ -26,8 +31,65 @@ const ROUNDS: usize = 5;
 /// Runs of a turn, behind one that does not count.
 const RUNS: usize = 4;
 
+/// Elements of C from which on each number comes from its place, and the check is of random products and some elements.
+const WIDE: u64 = 1 << 26;
 /// Elements of C from which on only those ways are measured that a reader compares: one GPU, copies, and the vendor's two.
 const LARGE: u64 = 1 << 28;
+
+/// The matrices of the host, and what C is held against.
+enum Inputs {
+    /// From one row of random numbers, with a reference.
+    Usual(Box<(Problem, Reference)>),
+    /// From their places.
+    Large([Vec<u8>; 2], Cut, u64),
+}
+
+impl Inputs {
+    /// Full of random numbers.
+    fn of(shape: Shape, dtype: Dtype, seed: u64) -> Result<Inputs, Error> {
+        if elements(&shape) < WIDE || dtype == Dtype::TF32 {
+            let problem = step("filling A and B", || Problem::new(shape, dtype, Fill::Reals, seed))?;
+            let reference = step("computing what the check needs", || Reference::of(&problem));
+            return Ok(Inputs::Usual(Box::new((problem, reference))));
+        }
+        let cut = Cut::new(shape, Types::of(dtype.input), [shape.m.div_ceil(2), shape.n.div_ceil(2)])?;
+        Ok(Inputs::Large(step("filling A and B", || numbers::filled(&cut, seed))?, cut, seed))
+    }
+
+    /// A and B.
+    fn bytes(&self) -> [&[u8]; 2] {
+        match self {
+            Inputs::Usual(problem) => [problem.0.a.bytes(), problem.0.b.bytes()],
+            Inputs::Large([a, b], ..) => [a, b],
+        }
+    }
+
+    /// Whether C is their product.
+    fn check(&self, c: Vec<u8>) -> bool {
+        match self {
+            Inputs::Usual(problem) => check(&problem.1, &problem.0, Fill::Reals, c).right,
+            Inputs::Large([a, b], cut, seed) => {
+                let (right, said) = step("checking the product", || witness::check(cut, [a, b, &c], *seed));
+                if !right {
+                    note(&format!("note: {said}"));
+                }
+                right
+            }
+        }
+    }
+}
+
+/// Elements of C.
+fn elements(shape: &Shape) -> u64 {
+    u64::from(shape.m) * u64::from(shape.n)
+}
+
+/// The product of the check: within the bound of its type.
+pub fn check(reference: &Reference, problem: &Problem, fill: Fill, c: Vec<u8>) -> Check {
+    // No tile of one kernel: the product is of several.
+    let method = Method { tile: Tile { m: 128, n: 128, k: 64 }, sum: problem.dtype.vendor_sum() };
+    step("checking the product", || Check::against(reference, problem, fill, &problem.c.with_bytes(c), method))
+}
 
 /// What was measured.
 #[derive(Debug, Serialize)]
@@ -291,7 +353,10 @@ impl Measured {
             let bytes = match row.kernel.as_str() {
                 _ if said.ranks == 1 => 0,
                 TOGETHER => 0,
-                GATHERED => u64::from(layout.shape().k) * u64::from(layout.shape().n) * layout.element().bytes() as u64 / count * (count - 1),
+                GATHERED => {
+                    u64::from(layout.shape().k) * u64::from(layout.shape().n) * layout.element().bytes() as u64 / count
+                        * (count - 1)
+                }
                 _ => received(layout, 0),
             };
             row.over(said.ranks, bytes);
@@ -339,7 +404,8 @@ impl Measured {
             self.cublas,
             ROUNDS * RUNS
         );
-        let share = "of one GPU's: the rate as a share of that of the summit on the first GPU, times the number of GPUs";
+        let share =
+            "of one GPU's: the rate as a share of that of the summit on the first GPU, times the number of GPUs";
         wrapped(&on) + &wrapped(share) + &self.lost().unwrap_or_default()
     }
 

@@ -23,7 +23,7 @@ use ranks::processes::{Meeting, rendezvous};
 use ranks::{Fault, Plan, Variant, collected, emulated};
 use serde::Serialize;
 
-use super::{Ranks, inputs, json, nccl};
+use super::{Ranks, json, measured, nccl};
 use crate::output::{note, print};
 use crate::provenance;
 use crate::table::number;
@@ -282,7 +282,7 @@ impl Product<'_> {
         let blocks: Vec<&[u8]> = done.iter().map(|done| done.block.as_slice()).collect();
         let c = collected(&self.plan.layout, &blocks);
         let same_bits = if compares { self.in_one_process(&problem)?.map(|one| one == c) } else { None };
-        let right = inputs::check(&Reference::of(&problem), &problem, self.fill(), c).right;
+        let right = measured::check(&Reference::of(&problem), &problem, self.fill(), c).right;
         let times: Option<Vec<f64>> = done.iter().map(|done| done.milliseconds).collect();
         let ms = times.map(|times| times.into_iter().fold(0.0, f64::max));
         let operations = 2.0 * self.plan.layout.shape().multiply_adds() as f64;
