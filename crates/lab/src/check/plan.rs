@@ -91,7 +91,9 @@ mod tests {
 
     #[test]
     fn the_wait_that_is_asked_for_is_told_from_others_and_from_none() {
-        let solved = |gather, copies| lines(gather, copies).iter().all(|line| line.met);
+        fn solved(gather: Option<&Fault>, copies: Option<&Fault>) -> bool {
+            lines(gather, copies).iter().all(|line| line.met)
+        }
         assert!(!solved(None, None));
         let copies = without_a_wait(Variant::Copies);
         let early = copies.iter().filter(|fault| matches!(fault, Some(Fault::ReadEarly { .. }))).count();
