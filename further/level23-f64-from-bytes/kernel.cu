@@ -5,9 +5,10 @@
 // Level 22, for numbers of 53 bits. Each row of A, and each column of B, gets a power of two that
 // makes its numbers whole, as large as the sums allow. Remainders of MODULI moduli, each a byte,
 // say such a number; and a sum of products, too, which the Chinese remainder theorem makes of them:
-// the same bits in any order. Remainders are multiplied one by one, 14 products; 7 parts of 8 bits
-// would be each by each, 49. A first kernel writes those of A and B into the room. Where a row or
-// column spreads over too many powers of two, its elements of C are sums of products in f64.
+// the same bits in any order, with an error that does not grow with K. Remainders are multiplied
+// one by one, 14 products; 7 parts of 8 bits would be each by each, 49. A first kernel writes those
+// of A and B into the room. Where a row or column spreads over too many powers of two, its elements
+// of C are sums of products in f64.
 //
 // Given by LEVEL:  BM, BN   tile of C per block, and of a warpgroup, is BM x BN
 //                  STAGES   buffers in shared memory
@@ -149,7 +150,8 @@ gemm_bytes(const double* A, const double* B, double* C, void* room, int M, int N
     for (int l = 0; l < MODULI; ++l)
     for (int tile = first + group * stride; tile < tiles; tile += 2 * stride) {
         go_to(tile);
-        bool alone = odd && tile + stride >= tiles;  // the next modulus begins with group 0, too
+        // Each modulus begins with group 0, so that a tile is always the same threads'.
+        bool alone = odd && tile + stride >= tiles;
         bool end = l + 1 == MODULI && tile + stride >= tiles;
         int acc[HIGH][BN / 8][4] = {};  // C is 0 where K is 0
         // ANCHOR: mainloop
