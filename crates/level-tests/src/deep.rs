@@ -21,7 +21,8 @@ pub(crate) fn with_each<S: Copy + PartialEq, T: Copy + PartialEq>(
         for &(one, other) in all {
             let has_one = part.iter().any(|pair| pair.0 == one);
             let has_other = part.iter().any(|pair| pair.1 == other);
-            if !has_one && !has_other || !both && !(has_one && has_other) {
+            let brings = if both { !(has_one || has_other) } else { !(has_one && has_other) };
+            if brings {
                 part.push((one, other));
             }
         }
