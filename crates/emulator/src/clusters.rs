@@ -45,7 +45,7 @@ pub(crate) fn shape(program: &Program, launch: &Launch) -> Result<(Dim3, bool), 
 /// A grid whose thread blocks all meet is on the GPU as a whole, or is refused.
 pub(crate) fn check_cooperative(program: &Program, launch: &Launch, cluster: Dim3) -> Result<(), Refusal> {
     let (blocks, limit) = (launch.grid.count(), residency(program, launch, cluster));
-    match program.cooperative && blocks > limit {
+    match program.cooperative && launch.cooperative && blocks > limit {
         true => Err(Refusal::Cooperative { kernel: program.name.clone(), blocks, limit }),
         false => Ok(()),
     }

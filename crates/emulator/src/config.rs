@@ -31,6 +31,9 @@ pub struct Launch {
     pub resident_blocks: Option<u32>,
     /// The GPU whose tensor cores' arithmetic it is: 90 for sm_90, as without. That of others comes from published models.
     pub architecture: u32,
+    /// Whether a kernel whose blocks all meet, by `grid.sync()`, is launched cooperatively; yes without. Another launch gives it no
+    /// memory for that, and it traps there.
+    pub cooperative: bool,
 }
 
 impl Launch {
@@ -51,6 +54,7 @@ impl Launch {
             schedule: Schedule::FirstFirst,
             resident_blocks: None,
             architecture: 90,
+            cooperative: true,
         }
     }
 
@@ -83,6 +87,11 @@ impl Launch {
     /// With the tensor cores of `sm_` this; their results differ in how sums are cut.
     pub fn architecture(self, architecture: u32) -> Launch {
         Launch { architecture, ..self }
+    }
+
+    /// Cooperatively or not, where the kernel's blocks all meet.
+    pub fn cooperative(self, cooperative: bool) -> Launch {
+        Launch { cooperative, ..self }
     }
 
     /// On a GPU that holds so many thread blocks at a time.

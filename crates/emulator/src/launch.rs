@@ -226,6 +226,7 @@ impl Device {
             explicit,
             dynamic_shared: launch.dynamic_shared,
             shared_bytes: shared_bytes(program, launch),
+            cooperative: launch.cooperative,
             globals,
         };
         Ok((shape, parameters, written))

@@ -118,6 +118,9 @@ pub struct Try {
     /// The arguments are known by their names alone.
     #[arg(skip)]
     by_name: bool,
+    /// Host code fills C with zeros before its launch.
+    #[arg(skip)]
+    zeroed: bool,
 }
 
 impl Try {
@@ -161,6 +164,7 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
     let shape = shape(&attempt.sizes);
     let operands = operands(attempt, candidate, &shape)?;
     other::static_shared(candidate)?;
+    other::cooperative(candidate)?;
     shared_memory::dynamic(candidate, attempt.shared);
     let (mut report, product) = report(attempt, candidate, device, shape, &operands)?;
     report.kernel.entry = other::named(candidate);
@@ -298,7 +302,12 @@ fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result
 fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {
     let (alpha, beta, layout) = (operands.alpha, operands.beta, attempt.layout.of_b());
     let form = Form { alpha, beta, layout, ..Form::PLAIN };
-    Problem::in_form(attempt.layout.shape(shape), attempt.how.dtype, form, Fill::Reals, attempt.how.seed)
+    let made = Problem::in_form(attempt.layout.shape(shape), attempt.how.dtype, form, Fill::Reals, attempt.how.seed)?;
+    if !attempt.zeroed || beta != 0.0 {
+        return Ok(made);
+    }
+    let extents = [made.c.rows(), made.c.columns(), made.c.leading()];
+    Ok(Problem { c: Matrix::filled(made.c.element(), extents, || 0.0)?, ..made })
 }
 
 fn task<'a>(attempt: &Try, candidate: &'a Candidate, shape: Shape, operands: &Operands) -> Result<Task<'a>, Error> {

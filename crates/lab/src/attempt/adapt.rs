@@ -4,13 +4,14 @@ use std::rc::Rc;
 
 use cuda_source::roles::{Role, roles};
 use cuda_source::types::Scalar;
-use cuda_source::{Extents, Launch, Program, Sizes};
+use cuda_source::{Extents, Kernel, Launch, Parameter, Program, Sizes};
 use gemm::{Dim3, Error, Shape};
 
 use super::{DEFAULT, Try};
 use crate::candidate::Candidate;
 use crate::expression::{evaluate, parts};
 use crate::output::note;
+use crate::probe::launches::too_long;
 use crate::written::choose::Choice;
 
 /// A launch of the file's own, that is evaluated for every size.
@@ -80,7 +81,13 @@ impl Planned {
         let extents = extents.map_err(|why| Error::usage(format!("the launch of {place}: {why}"), hint.clone()))?;
         let fit = extents.map(|extent| u32::try_from(extent).ok().filter(|&extent| extent > 0));
         match fit {
-            [Some(x), Some(y), Some(z)] => Ok(Dim3 { x, y, z }),
+            [Some(x), Some(y), Some(z)] => match too_long(Dim3 { x, y, z }) {
+                Some((why, hint)) => {
+                    let Launch { path, line, .. } = &self.launch;
+                    Err(Error::Fault(format!("{path}:{line}: this launch fails on a GPU: {why}\nhint: {hint}")))
+                }
+                None => Ok(Dim3 { x, y, z }),
+            },
             _ => Err(Error::usage(format!("the launch of {place}: the {what} is {extents:?}"), hint)),
         }
     }
@@ -91,12 +98,29 @@ pub fn adapt(attempt: &mut Try, given: &dyn Fn(&str) -> bool, candidate: &Candid
     let Some((program, choice)) = &candidate.written else { return Ok(()) };
     let mut told = arguments(attempt, given, choice)?;
     let launch = launch_of(program, choice).cloned();
+    if let Some(launch) = &launch {
+        let place = parts(&attempt.args).into_iter().position(|word| word == "C");
+        attempt.zeroed = place.is_some_and(|place| program.zeroed(launch).get(place) == Some(&true));
+    }
+    told.extend((attempt.zeroed).then(|| "C holds zeros before the launch, as host code fills it".to_string()));
     told.extend(launch.as_ref().and_then(|launch| sizes(attempt, program, launch)));
     square(attempt, given, choice)?;
     if let Some(said) = types(attempt, given, candidate, (program, choice))? {
         told.push(said);
     }
-    told.extend(launch.and_then(|launch| self::launch(attempt, given, program, choice, launch)));
+    match launch {
+        Some(launch) => told.extend(self::launch(attempt, given, program, choice, launch)),
+        None => {
+            let open = [("grid", &attempt.grid), ("block", &attempt.block)];
+            let open: Vec<String> = open
+                .iter()
+                .filter(|(flag, _)| !given(flag))
+                .map(|(flag, extents)| format!("--{flag} {extents}"))
+                .collect();
+            let taken = || format!("the file has no launch of it, so {}", open.join(" "));
+            told.extend((!open.is_empty()).then(taken));
+        }
+    }
     if !choice.instance.assumed.is_empty() {
         told.push(format!("{} taken as float", choice.instance.assumed.join(", ")));
     }
@@ -136,6 +160,9 @@ fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -
         ));
     }
     let names: Vec<&str> = kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+    if let Some((what, hint)) = no_product(kernel) {
+        return Err(Error::usage(format!("{}: {what}, and `lab try` checks one product of matrices", kernel.name), hint));
+    }
     let roles = match roles(kernel) {
         Ok(roles) => roles,
         Err(unclear) if is_usual(choice) => {
@@ -166,6 +193,36 @@ fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -
         None => format!("{name}={word}"),
     });
     Ok(vec![pairs.collect::<Vec<_>>().join(" ")])
+}
+
+/// What a kernel multiplies instead of two matrices, as far as the names of its parameters tell it, and what to do.
+fn no_product(kernel: &Kernel) -> Option<(String, String)> {
+    let is_size = |parameter: &&Parameter| !parameter.pointer && parameter.scalar == Some(Scalar::Whole);
+    let lower = |parameter: &Parameter| parameter.name.to_ascii_lowercase().replace('_', "");
+    let sizes: Vec<&Parameter> = kernel.parameters.iter().filter(is_size).collect();
+    let is_wide = |parameter: &Parameter| {
+        ["long", "int64", "size_t", "ptrdiff"].iter().any(|word| parameter.type_name.contains(word))
+    };
+    let of_batch = |parameter: &&&Parameter| {
+        let name = lower(parameter);
+        name.contains("batch") || name.contains("stride") && is_wide(parameter)
+    };
+    let sanitize = "`lab sanitize` runs any kernel, with what is expected of a buffer by --expect";
+    if let Some(size) = sizes.iter().find(of_batch) {
+        return Some((
+            format!("by `{} {}` it multiplies several matrices", size.type_name, size.name),
+            format!("{sanitize}; --args names the arguments of one of the products, with the number 1 or 0 for what counts them"),
+        ));
+    }
+    let pointers: Vec<String> = kernel.parameters.iter().filter(|parameter| parameter.pointer).map(lower).collect();
+    let is_vector = |name: &&String| matches!(name.as_str(), "x" | "y" | "v" | "vec" | "vector" | "dx" | "dy" | "xvec" | "yvec");
+    let vectors: Vec<&str> = pointers.iter().filter(is_vector).map(String::as_str).collect();
+    (pointers.len() == 3 && vectors.len() == 2 && sizes.len() == 2).then(|| {
+        (
+            format!("by `{}` it multiplies a matrix by a vector", vectors.join("` and `")),
+            format!("{sanitize}; --n 1 --args A,B,C,M,K, in the kernel's order, takes the vector for a B of one column"),
+        )
+    })
 }
 
 /// Three pointers and three whole numbers, as most products have them.

@@ -1,5 +1,6 @@
 //! What else may be meant, where the product is wrong; and what no compiler would take.
 
+use cuda_source::Launch;
 use device::Device;
 use gemm::report::Report;
 use gemm::{Error, Shape, judge};
@@ -9,12 +10,25 @@ use super::{Try, operands, report, varied};
 use crate::candidate::Candidate;
 use crate::output::note;
 use crate::shared_memory;
+use crate::written::ordinary;
 
 /// Refuses a kernel whose static shared memory no ptxas takes.
 pub fn static_shared(candidate: &Candidate) -> Result<(), Error> {
     let entry = &candidate.kernel.entry;
     let kernel = emulator::Module::parse(&candidate.kernel.ptx).and_then(|module| module.kernel(entry));
     kernel.map_or(Ok(()), |kernel| shared_memory::fits(&named(candidate), kernel.static_shared()))
+}
+
+/// Refuses a kernel whose blocks all meet, and whose file launches it otherwise.
+pub fn cooperative(candidate: &Candidate) -> Result<(), Error> {
+    let meets = candidate.kernel.ptx.contains("%envreg2");
+    let launch = candidate.written.as_ref().and_then(|(program, choice)| ordinary(program, &choice.kernel));
+    launch.filter(|_| meets).map_or(Ok(()), |Launch { path, line, .. }| {
+        Err(Error::Fault(format!(
+            "{path}:{line}: the blocks of the grid are to meet at `grid.sync()`, and this launch is no cooperative one\n\
+             hint: `cudaLaunchCooperativeKernel` in the place of `<<<…>>>`, with no more blocks than the GPU holds together; or two launches, one for each side of it"
+        )))
+    })
 }
 
 /// Says how the product would be right; whether it would.

@@ -5,6 +5,7 @@ use gemm::problem::Fill;
 use gemm::task::Task;
 use gemm::{Dim3, Error, Shape, emulated, judge};
 
+use super::layout::Layout;
 use super::{Try, operands, problem, task};
 use crate::candidate::Candidate;
 use crate::probe::MOST;
@@ -86,16 +87,16 @@ pub fn sizes(attempt: &Try, candidate: &Candidate, shape: Shape, vectors: bool) 
         shape
     };
     let is_right = |shape: Shape| is_right(attempt, candidate, shape, |_| ());
-    exchanged(shape, &is_right).or_else(|| whole(shape, vectors, &is_right))
+    exchanged(attempt.layout, shape, &is_right).or_else(|| whole(shape, vectors, &is_right))
 }
 
 /// The same of a product that is wrong, without guards in view.
 pub fn exchange(attempt: &Try, candidate: &Candidate, shape: Shape) -> Option<String> {
-    exchanged(shape, &|shape| is_right(attempt, candidate, shape, |_| ()))
+    exchanged(attempt.layout, shape, &|shape| is_right(attempt, candidate, shape, |_| ()))
 }
 
 /// Two sizes of which one is taken for the other, as both being the same shows.
-fn exchanged(shape: Shape, is_right: &dyn Fn(Shape) -> bool) -> Option<String> {
+fn exchanged(layout: Layout, shape: Shape, is_right: &dyn Fn(Shape) -> bool) -> Option<String> {
     let equal = |[a, b]: &[Side; 2]| {
         let (x, y) = (of(&shape, *a), of(&shape, *b));
         let power = |size: u32| size.trailing_zeros().min(WHOLE.trailing_zeros());
@@ -107,9 +108,14 @@ fn exchanged(shape: Shape, is_right: &dyn Fn(Shape) -> bool) -> Option<String> {
         x != y && sized(size) && !sized(size + (2 << least))
     };
     let [a, b] = PAIRS.into_iter().find(equal)?;
+    let lengths = match layout {
+        Layout::Row => "Rows of A are K long, of B and C N",
+        Layout::Nt => "Rows of A are K long, and so are those of B, which lies as N x K; of C N",
+        Layout::Column => "Columns of A are M long, or K if it lies transposed, of B K, or N, of C M",
+    };
     Some(format!(
-        "with {a:?} = {b:?} every element is right: an index or a guard has {a:?} where {b:?} is meant, or {b:?} for {a:?}. Rows of A are K long, of B \
-         and C N; rows end at M, columns at N, steps at K"
+        "with {a:?} = {b:?} every element is right: an index or a guard has {a:?} where {b:?} is meant, or {b:?} for {a:?}. {lengths}; rows end at M, \
+         columns at N, steps at K"
     ))
 }
 

@@ -4,6 +4,25 @@ use gemm::Dim3;
 
 /// Threads of a block at most.
 const THREADS: u64 = 1024;
+/// Blocks along x at most, along y and along z; and of a grid that is tried, in all.
+const MOST: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+const TRIED: u32 = 1024;
+
+/// Why no GPU takes a grid, if none does, and what to do.
+pub fn too_long(grid: Dim3) -> Option<(String, String)> {
+    let along = [("x", grid.x, MOST[0]), ("y", grid.y, MOST[1]), ("z", grid.z, MOST[2])];
+    let (axis, blocks, limit) = along.into_iter().find(|(_, blocks, limit)| blocks > limit)?;
+    let why = format!("the grid has {blocks} blocks along {axis}, and a GPU takes {limit}");
+    let hint = match axis {
+        "x" => "make the problem smaller, or let each block go on by `gridDim.x` to its next tile".to_string(),
+        _ => format!(
+            "what there may be so many of lies along x, which takes {}: exchange `blockIdx.x` and `blockIdx.{axis}`, and x and {axis} of the grid; or let \
+             each block go on by `gridDim.{axis}` to its next tile, in a grid of {limit} at most",
+            MOST[0]
+        ),
+    };
+    Some((why, hint))
+}
 
 /// What a launch names.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,6 +93,13 @@ pub fn other(given: Launch, known: Known, is_right: &dyn Fn(Launch) -> bool) -> 
         return Some(format!(
             "with block ({},{}) instead of ({across},{down}) every element is right: the kernel's tile is for that many threads",
             other.x, other.y
+        ));
+    }
+    let most = TRIED / y.saturating_mul(z).max(1);
+    if known.counts_blocks && most > x && is_right(Launch { grid: Dim3 { x: most, y, z }, ..given }) {
+        return Some(format!(
+            "with a grid of ({most},{y}) instead of ({x},{y}) every element is right, since no block takes a second tile or element then: what its turn before \
+             has left is wrong in the next. A sum begins with 0 in each turn, inside the loop over tiles, and so does all that a turn counts"
         ));
     }
     let mut bytes = (2..=4).map(|times| times * shared).filter(|bytes| *bytes > 0);

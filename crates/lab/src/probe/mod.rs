@@ -26,6 +26,9 @@ pub const MOST: u64 = 1 << 24;
 const NOTHING: &str = "no product comes to C";
 /// What to look at where nothing is stored.
 pub const NOTHING_STORED: &str = "do the grid and the guard reach them, is a tile's row its number divided by the tiles along N and its column the rest, and does the condition before the store come true (of counts from 0, the last one is one less than there are)?";
+/// What to look at where all that comes for something else follows no rule.
+const NO_RULE: &str =
+    "do what fills a tile and what reads it agree, in a swizzle, a row's length and the parts of fragments?";
 /// Ranges of steps that are named.
 const NAMED: usize = 3;
 
@@ -44,6 +47,8 @@ pub struct Probe<'a> {
     pub ptx: &'a str,
     /// What A and B are called.
     pub names: [&'a str; 2],
+    /// What the matrix is called that is added, times beta.
+    pub added: &'a str,
     /// How its tensor cores sum.
     pub sums: &'a [Summed],
 }
@@ -106,21 +111,23 @@ impl Probe<'_> {
                 return Ok(Some(text));
             }
         }
-        let mut doubtful = None;
+        let (mut doubtful, mut plain) = (None, None);
         for side in [Side::A, Side::B] {
             match self.seen(side)? {
                 None => return Ok(None),
                 Some(seen) if seen.wrong.is_empty() => (),
                 // An index that is wrong in one factor shows in the other, too, and is another one there.
                 Some(seen) => match self.said(side, &seen)? {
+                    // The other factor may have a rule.
+                    (text, true) if text.contains(NO_RULE) => plain = plain.or(Some(text)),
                     (text, true) => return Ok(Some(text)),
                     (text, false) => doubtful = doubtful.or(Some(text)),
                 },
             }
         }
-        match doubtful {
+        match plain.or(doubtful) {
             None => self.beyond_the_product().map(Some),
-            doubtful => Ok(doubtful),
+            text => Ok(text),
         }
     }
 
@@ -349,8 +356,7 @@ impl Probe<'_> {
             },
         };
         let rule = all.filter(|_| certain).and_then(|all| pattern::rule(&all, factor)).unwrap_or_else(|| {
-            "do what fills a tile and what reads it agree, in a swizzle, a row's length and the parts of fragments?"
-                .to_string()
+            NO_RULE.to_string()
         });
         let stop = if rule.ends_with('?') { "" } else { "." };
         let (more, stop) = (self.of_tensor_cores(), if self.of_tensor_cores().is_empty() { "" } else { stop });

@@ -14,18 +14,23 @@ impl Probe<'_> {
         let zeros = |like: &Matrix| filled(like, |_, _| 0.0);
         let of_zeros = |c| self.launched(zeros(&self.plain.a)?, zeros(&self.plain.b)?, c);
         let beta = self.plain.form.beta;
+        let name = self.added;
         if beta != 0.0 {
             let times = of_zeros(1.0)?.at(0, 0) / beta;
             if (times - 1.0).abs() > 1e-2 {
                 return Ok(match times {
-                    0.0 => "A * B is right, and beta * C is not added to it".to_string(),
+                    0.0 => format!("A * B is right, and beta * {name} is not added to it"),
                     _ if self.plain.form.alpha != 1.0 && (times - self.plain.form.alpha).abs() < 1e-3 => {
-                        "A * B is right, and beta * C is multiplied by alpha, too".to_string()
+                        format!("A * B is right, and beta * {name} is multiplied by alpha, too")
                     }
                     _ if beta != 1.0 && (times * beta - 1.0).abs() < 1e-3 => {
-                        "A * B is right, and C is added to it without beta".to_string()
+                        format!("A * B is right, and {name} is added to it without beta")
                     }
-                    _ => format!("A * B is right, and beta * C is added {times:.3} times"),
+                    _ if times > 1.5 && (times - times.round()).abs() < 1e-3 => format!(
+                        "A * B is right, and beta * {name} is added {times:.0} times: where several blocks sum a part of K each (split-K), or a loop stores \
+                         several times, one alone adds it, as that of `blockIdx.z == 0`"
+                    ),
+                    _ => format!("A * B is right, and beta * {name} is added {times:.3} times"),
                 });
             }
         }

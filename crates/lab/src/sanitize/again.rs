@@ -40,7 +40,8 @@ pub fn tried(plan: &Plan, first: &[Contents], limit: u64, is_result: &dyn Fn(&st
     let cure = format!(
         "the last block that uses {names} sets it back, `atomicInc` wraps it, or each launch has a `cudaMemset` before it"
     );
-    let Ok(again) = execute::again(plan, Schedule::FirstFirst, limit) else {
+    let of = |order| execute::again(plan, order, limit);
+    let (Ok(again), Ok(_)) = (of(Schedule::FirstFirst), of(Schedule::LastFirst)) else {
         return Some(Again::Fault(format!("{head}, the kernel ends in a fault: {cure}")));
     };
     let mut all = plan.buffers.iter().zip(first.iter().zip(&again));

@@ -88,6 +88,19 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
     Ok(Ran { order, fault, warnings, printed, buffers, reports })
 }
 
+/// Runs the launches, with some buffers as they were at first before each of them; the first fault ends them.
+pub fn set_back(plan: &Plan, order: Schedule, instruction_limit: u64, those: &[usize]) -> Result<Vec<Contents>, String> {
+    let (mut device, buffers) = made(plan).map_err(|error| error.to_string())?;
+    for planned in &plan.launches {
+        for index in those {
+            let Some((buffer, bytes)) = buffers[*index].zip(plan.buffers[*index].bytes.as_ref()) else { continue };
+            device.write(buffer, bytes).map_err(|error| error.to_string())?;
+        }
+        launch(&mut device, planned, &buffers, order, instruction_limit).map_err(|error| error.to_string())?;
+    }
+    contents(&mut device, plan, &buffers).map_err(|error| error.to_string())
+}
+
 /// Runs launches that end well, and once more on what they leave; what held nothing at first is overwritten before that.
 pub fn again(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Vec<Contents>, String> {
     let (mut device, buffers) = made(plan).map_err(|error| error.to_string())?;
@@ -194,6 +207,7 @@ fn how(
     let arguments: Vec<Argument> = planned.arguments.iter().map(argument).collect();
     let how = Launch::new(planned.grid, planned.block)
         .dynamic_shared(planned.shared)
+        .cooperative(planned.cooperative)
         .instruction_limit(instruction_limit)
         .schedule(order);
     (how, arguments)

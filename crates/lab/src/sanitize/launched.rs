@@ -15,7 +15,31 @@ pub fn filled(kernels: &Kernels, launches: &[Launch], set: &[String]) -> Vec<Lau
         Some(program) if is_open(launch) => of_file(program, launch, set).unwrap_or_else(|| launch.clone()),
         _ => launch.clone(),
     };
-    launches.iter().map(fill).collect()
+    launches.iter().map(fill).map(|launch| kernels.program.as_deref().map_or(launch.clone(), |program| zeroed(program, launch))).collect()
+}
+
+/// The launch with zeros in the buffers that are given no content, and that host code fills with zeros before.
+fn zeroed(program: &Program, launch: Launch) -> Launch {
+    let found = || {
+        let choice = choose(program, launch.entry.as_deref()).ok()??;
+        let found = program.launches().iter().find(|found| program.is_of(found, &choice.kernel))?;
+        Some((program.zeroed(found), place(&choice, found)))
+    };
+    let Some((zeroed, place)) = found().filter(|(zeroed, _)| zeroed.len() == launch.arguments.len()) else { return launch };
+    let is_open = |word: &str| word.contains(':') && word.ends_with(']') && !word.contains(['=', '(', '{']);
+    let mut names = Vec::new();
+    let word = |(word, zeroed): (&String, bool)| match zeroed && is_open(word) {
+        true => {
+            names.push(word.split(':').next().unwrap_or_default().to_string());
+            format!("{word}=zeros")
+        }
+        false => word.clone(),
+    };
+    let arguments = launch.arguments.iter().zip(zeroed).map(word).collect();
+    if !names.is_empty() {
+        note(&format!("note: {} filled with zeros, as host code does before the launch of {place}", names.join(", ")));
+    }
+    Launch { arguments, ..launch }
 }
 
 fn of_file(program: &Program, launch: &Launch, set: &[String]) -> Option<Launch> {

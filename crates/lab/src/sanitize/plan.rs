@@ -14,6 +14,8 @@ use super::pointed;
 use super::words::{Launch, pair};
 use crate::candidate::Kernels;
 use crate::expression::{parts, value};
+use crate::probe::launches;
+use crate::written::ordinary;
 
 /// Bytes of a buffer that takes memory only where it is accessed.
 const MOST_SPARSE: u64 = 1 << 34;
@@ -59,6 +61,8 @@ pub struct PlannedLaunch {
     pub block: Dim3,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
+    /// Whether blocks that all meet may do so: not where the file launches the kernel by `<<<…>>>` alone.
+    pub cooperative: bool,
     /// The arguments.
     pub arguments: Vec<Value>,
     /// The arguments as they were given.
@@ -138,7 +142,13 @@ impl Planner {
         let block = self.extents("--block", &said("--block", &launch.block)?)?;
         let shared = self.size("--shared", launch.shared.as_deref().unwrap_or("0"))?;
         let shared = u32::try_from(shared).unwrap_or(u32::MAX);
-        Ok(PlannedLaunch { entry, kernel, grid, block, shared, arguments, words: launch.arguments.clone() })
+        if let Some((why, hint)) = launches::too_long(grid) {
+            return Err(Error::usage(format!("the launch of {entry} fails on a GPU: {why}"), hint));
+        }
+        let ordinary = |program| written.and_then(|kernel| ordinary(program, kernel));
+        let cooperative = kernels.program.as_deref().and_then(ordinary).is_none();
+        let words = launch.arguments.clone();
+        Ok(PlannedLaunch { entry, kernel, grid, block, shared, cooperative, arguments, words })
     }
 
     fn arguments(

@@ -34,6 +34,19 @@ struct Product {
     leading: [usize; 3],
     alpha: f64,
     beta: f64,
+    added: Added,
+}
+
+/// What is added to a product, times beta.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Added {
+    /// What C holds before.
+    Before,
+    /// Another buffer, as large as C.
+    Matrix(usize),
+    /// A buffer with a number for each column of C, or for each row.
+    Columns(usize),
+    Rows(usize),
 }
 
 /// Says of which elements a buffer is made that is to hold these.
@@ -47,13 +60,27 @@ pub fn explain(
     let probed = |problem: &Problem| launched(plan, &product, problem, limit);
     let plain = product.problem(plan).ok()?;
     let names = [0, 1].map(|factor: usize| plan.buffers[product.buffers[factor]].name.as_str());
-    Probe { plain, launch: &probed, turned: product.turned, ptx, names, sums }.say().ok().flatten()
+    let added = match product.added {
+        Added::Matrix(index) => plan.buffers[index].name.as_str(),
+        _ => "C",
+    };
+    Probe { plain, launch: &probed, turned: product.turned, ptx, names, added, sums }.say().ok().flatten()
 }
 
 /// C of a problem, whose matrices stand in for the buffers.
 fn launched(plan: &Plan, product: &Product, problem: &Problem, limit: u64) -> Result<Matrix, Error> {
     let matrices = [&problem.a, &problem.b, &problem.c].map(Matrix::bytes);
-    let others: Vec<(usize, &[u8])> = product.buffers.into_iter().zip(matrices).collect();
+    let mut others: Vec<(usize, &[u8])> = product.buffers.into_iter().zip(matrices).collect();
+    let zeros;
+    match product.added {
+        Added::Before => (),
+        // C itself is as the plan has it.
+        Added::Matrix(index) => others[2].0 = index,
+        Added::Columns(index) | Added::Rows(index) => {
+            zeros = vec![0; plan.buffers[index].count * plan.buffers[index].element.bytes()];
+            others[2] = (index, &zeros);
+        }
+    }
     let after = execute::with(plan, &others, None, limit).map_err(Error::Fault)?;
     let length = problem.c.bytes().len();
     match after[product.buffers[2]].all().and_then(|bytes| bytes.get(..length)) {
@@ -72,7 +99,8 @@ impl Product {
         };
         let [a, _, c] = self.buffers;
         let dtype = Dtype { input: element(a), sum: element(c), output: element(c) };
-        let form = Form { alpha: self.alpha, beta: self.beta, ..Form::PLAIN };
+        let beta = if matches!(self.added, Added::Before | Added::Matrix(_)) { self.beta } else { 0.0 };
+        let form = Form { alpha: self.alpha, beta, ..Form::PLAIN };
         Ok(Problem { shape: self.shape, dtype, a: matrix(0)?, b: matrix(1)?, c: matrix(2)?, form })
     }
 }
@@ -107,14 +135,28 @@ fn find(plan: &Plan, c: usize, wanted: &[f64]) -> Option<Product> {
     let factors: Vec<(usize, Vec<f64>)> =
         others.filter_map(|index| Some((index, numbers(&plan.buffers[index])?))).collect();
     let numbers = whole_arguments(plan);
-    let mut found: Vec<Product> = Vec::new();
-    for (a, of_a) in &factors {
-        let alike = |b: usize| *a != b && plan.buffers[*a].element == plan.buffers[b].element;
-        for (b, of_b) in factors.iter().filter(|(b, _)| alike(*b)) {
-            for (shape, turned, leading) in forms([of_a.len(), of_b.len(), wanted.len()], &numbers) {
-                let fitted = fit((shape, turned, leading), [of_a, of_b, &before, wanted]);
-                let made = |(alpha, beta)| Product { buffers: [*a, *b, c], shape, turned, leading, alpha, beta };
-                found.extend(fitted.map(made));
+    let fitting = |added: Added, before: &[f64]| {
+        let mut found: Vec<Product> = Vec::new();
+        for (a, of_a) in &factors {
+            let alike = |b: usize| *a != b && plan.buffers[*a].element == plan.buffers[b].element;
+            for (b, of_b) in factors.iter().filter(|(b, _)| alike(*b)) {
+                for (shape, turned, leading) in forms([of_a.len(), of_b.len(), wanted.len()], &numbers) {
+                    let spread = spread(added, before, (shape, leading[2]), wanted.len());
+                    let Some(before) = spread.as_deref().or((added == Added::Before).then_some(before)) else { continue };
+                    let fitted = fit((shape, turned, leading), [of_a, of_b, before, wanted]);
+                    let made = |(alpha, beta)| Product { buffers: [*a, *b, c], shape, turned, leading, alpha, beta, added };
+                    found.extend(fitted.map(made));
+                }
+            }
+        }
+        found
+    };
+    let mut found = fitting(Added::Before, &before);
+    if found.is_empty() {
+        let alike = |index: usize| plan.buffers[index].element == plan.buffers[c].element;
+        for (index, numbers) in factors.iter().filter(|(index, _)| alike(*index)) {
+            for added in [Added::Matrix(*index), Added::Columns(*index), Added::Rows(*index)] {
+                found.extend(fitting(added, numbers).into_iter().filter(|product| !product.buffers.contains(index)));
             }
         }
     }
@@ -126,6 +168,21 @@ fn find(plan: &Plan, c: usize, wanted: &[f64]) -> Option<Product> {
     found.sort_by_key(size);
     let last = found.pop()?;
     found.last().is_none_or(|other| size(other) < size(&last)).then_some(last)
+}
+
+/// What another buffer adds to each element of C, if it has as many as there are.
+fn spread(added: Added, numbers: &[f64], (shape, leading): (Shape, usize), count: usize) -> Option<Vec<f64>> {
+    let (rows, columns) = (shape.m as usize, shape.n as usize);
+    let of = |pick: &dyn Fn(usize, usize) -> usize| {
+        let at = |at: usize| numbers.get(pick(at / leading.max(1), at % leading.max(1))).copied().unwrap_or(0.0);
+        (0..count).map(at).collect()
+    };
+    match added {
+        Added::Before => None,
+        Added::Matrix(_) => (numbers.len() == count).then(|| numbers.to_vec()),
+        Added::Columns(_) => (numbers.len() == columns && columns > 1).then(|| of(&|_, column| column)),
+        Added::Rows(_) => (numbers.len() == rows && rows > 1).then(|| of(&|row, _| row)),
+    }
 }
 
 /// The whole numbers above 0 that the launches hand over: sizes, and distances of rows, among others.

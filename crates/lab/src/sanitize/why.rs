@@ -1,11 +1,14 @@
 //! Why something else comes out than is expected: what was noted, by which other launch it would come, and of what a product is made.
 
+use emulator::Schedule;
 use gemm::sums::sums;
 
+use super::contents::Contents;
+use super::element::Element;
 use super::execute::Ran;
 use super::expect::{self, Expected};
 use super::outcome::Found;
-use super::plan::Plan;
+use super::plan::{Plan, Planned, PlannedLaunch};
 use super::{Sanitize, execute, product};
 use crate::candidate::Kernels;
 use crate::probe::launches::{self, Known, Launch};
@@ -51,6 +54,9 @@ pub fn hints(
     let unexpected = expected.iter().any(|expected| !expected.holds);
     let names = || flags.expect.iter().filter_map(|word| word.split(['=', '[']).next());
     let races = has(&|message| names().any(|name| message.starts_with(&format!("race on {name} at"))));
+    if (unexpected || !faults.is_empty()) && is_small && let Some(text) = left_over(plan, flags, limit) {
+        return vec![text];
+    }
     let of_a_launch = races || has(&|message| OF_A_LAUNCH.iter().any(|words| message.contains(words)));
     if !unexpected && (flags.expect.is_empty() || !of_a_launch) {
         return Vec::new();
@@ -73,6 +79,39 @@ pub fn hints(
         hints.extend(SHUFFLES.into_iter().filter(|(opcode, _)| ptx.contains(opcode)).map(|(_, text)| text.to_string()));
     }
     hints
+}
+
+/// Which whole numbers a launch leaves that the next one finds, if nothing is wrong where each finds what the first one does.
+fn left_over(plan: &Plan, flags: &Sanitize, limit: u64) -> Option<String> {
+    if plan.launches.len() < 2 {
+        return None;
+    }
+    let whole = |planned: &Planned| {
+        let is_expected = flags.expect.iter().any(|word| word.split(['=', '[']).next() == Some(planned.name.as_str()));
+        matches!(planned.element, Element::Signed(_) | Element::Unsigned(_)) && !planned.variable && !is_expected
+    };
+    let uses = |launch: &PlannedLaunch, index: usize| {
+        launch.arguments.iter().flat_map(|value| &value.pointers).any(|(_, buffer, _)| *buffer == index)
+    };
+    let shared = |index: usize| plan.launches.iter().filter(|launch| uses(launch, index)).count() > 1;
+    let is_flag = |(index, planned): &(usize, &Planned)| planned.bytes.is_some() && whole(planned) && shared(*index);
+    let flags_of = plan.buffers.iter().enumerate().filter(is_flag).map(|(index, _)| index);
+    let those: Vec<usize> = flags_of.collect();
+    let holds = |after: &[Contents]| {
+        let one = |word: &String| expect::expect(plan, after, word, flags.tolerance, flags.seed).is_ok_and(|one| one.holds);
+        flags.expect.iter().all(one)
+    };
+    let right = |order| execute::set_back(plan, order, limit, &those).is_ok_and(|after| holds(&after));
+    if those.is_empty() || !Schedule::ALL.into_iter().all(right) {
+        return None;
+    }
+    let names: Vec<&str> = those.iter().map(|index| plan.buffers[*index].name.as_str()).collect();
+    let names = names.join(", ");
+    Some(format!(
+        "with {names} set back before each launch nothing is wrong: a launch finds there what the one before has left. A flag or counter is set back for each \
+         launch, by a `cudaMemsetAsync` before it or by the last block that uses it (`atomicInc` wraps); or it counts on, and each launch waits for a number \
+         of its own"
+    ))
 }
 
 /// Whether what is alike of all that are wrong tells more than where they are.

@@ -12,7 +12,7 @@ pub mod headers;
 mod includer;
 
 use choose::Choice;
-use cuda_source::{Launch, Program};
+use cuda_source::{Kernel, Launch, Program};
 
 /// Reads a file and the headers of its own. The options are the compiler's: macros and folders stand there.
 pub fn read(path: &str, text: &str, options: &[String]) -> Program {
@@ -26,6 +26,12 @@ pub fn read(path: &str, text: &str, options: &[String]) -> Program {
         true => includer::of(path, &defines, options).unwrap_or(program),
         false => program,
     }
+}
+
+/// The launch by `<<<…>>>` of a kernel that host code never launches as a cooperative grid.
+pub fn ordinary<'a>(program: &'a Program, kernel: &Kernel) -> Option<&'a Launch> {
+    let mut launches = program.launches().iter().filter(|launch| program.is_of(launch, kernel));
+    launches.next().filter(|_| !program.launches_cooperatively())
 }
 
 /// Where a launch of a kernel stands, as messages say it.

@@ -37,6 +37,12 @@ impl Worker<'_> {
         }
         let reading = mask & mask_where(|lane| sizes[lane] > 0);
         let whole = mask & mask_where(|lane| sizes[lane] == length);
+        if whole == 0 && reading != 0 && self.context.sanitize {
+            let first = sizes[reading.trailing_zeros() as usize];
+            if first < length && reading & !mask_where(|lane| sizes[lane] == first) == 0 {
+                self.note_parts(warp, reading, from.at, (first, length));
+            }
+        }
         let watched = reading != 0 && self.check_source(warp, (from, from_index, road), (reading, whole), &sizes)?;
         // (Of lanes that read.)
         let sources = warp.scratch.addresses.0;

@@ -10,7 +10,7 @@ use crate::machine::lanes::LANES;
 use crate::machine::order::{Agent, Kind};
 use crate::machine::state::warp::{GROUP, Path, State, Wait, Warp};
 use crate::machine::state::worker::Worker;
-use crate::matrix_descriptor::{Major, MatrixDescriptor};
+use crate::matrix_descriptor::{Major, MatrixDescriptor, Swizzle};
 use crate::origin::Place;
 use crate::program::{Access, Exit, Extended, Extension, File, Group, GroupMultiply, Op};
 use crate::{Fault, FaultKind};
@@ -25,6 +25,8 @@ struct Operand<'a> {
     major: Major,
     /// Rows of A or columns of B.
     count: u32,
+    /// Where it begins, if it lies along K in lines of 128 bytes.
+    start: Option<u32>,
     /// By line, and by chunk within. Along K a line is one of them; else it is one of K, of sixteen.
     chunks: Vec<u32>,
 }
@@ -194,6 +196,7 @@ impl Worker<'_> {
         let b = self.operand(warps, b, form, 1)?;
         if self.context.sanitize {
             self.check_flight(warps, (extended, form), at)?;
+            self.note_step(warps, [a.as_ref().and_then(|a| a.start), b.start], at);
             self.read_operands(warps, (a.as_ref(), &b))?;
             self.taint_sums(warps, (extended, adds), (a.as_ref(), &b));
         }
@@ -261,7 +264,9 @@ impl Worker<'_> {
             );
             return Err(self.convict_descriptor(&warps[0], access, FaultKind::OutOfBounds, &what));
         }
-        Ok(Operand { access, major, count, chunks })
+        let start = (form.transpose[which], descriptor.swizzle) == (false, Swizzle::Bytes128);
+        let start = start.then_some(descriptor.start);
+        Ok(Operand { access, major, count, start, chunks })
     }
 
     /// From here on an agent reads the operands.

@@ -120,6 +120,13 @@ impl Worker<'_> {
             if let Some(clash) = view.clash(cell, &now, &mut harmless) {
                 return Err(self.convict_clash(warp, access, target, cell * grain, (&clash, &now)));
             }
+            if deed.kind == Kind::Write
+                && access.ordered()
+                && self.is_sum(access)
+                && let Some(clash) = view.lost_update(cell, &now)
+            {
+                return Err(self.convict_lost_update(warp, access, target, cell * grain, &clash));
+            }
             if deed.kind != Kind::Read {
                 continue;
             }
@@ -139,6 +146,12 @@ impl Worker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether an access is of floats, which are no flags: who loads one of them does not wait for it.
+    fn is_sum(&self, access: &Access) -> bool {
+        let opcode = &self.context.program.info[access.at as usize].opcode;
+        [".f32", ".f64", ".f16", ".bf16"].iter().any(|of| opcode.ends_with(of))
     }
 
     fn is_blind(&self, access: &Access) -> bool {

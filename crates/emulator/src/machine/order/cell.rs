@@ -275,6 +275,20 @@ impl Cell {
         Some(Clash { before: *before, other, lane })
     }
 
+    /// The store of another block that a thread's strong load and its strong store behind that, `now`, leave between them, or would have
+    /// if it had come a little later: nothing but the load's own luck tells that it lies before.
+    pub fn lost_update(&self, judge: &Judge, now: &Access) -> Option<Clash> {
+        let lane = now.lanes.trailing_zeros();
+        let own = |r: &Record| {
+            (r.kind, r.block, u32::from(r.warp)) == (Kind::Read, now.block, now.warp) && r.lanes >> lane & 1 == 1
+        };
+        let before = self.is_written().filter(|write| write.kind == Kind::Write && write.block != now.block)?;
+        let (then, known) = (before.access(), &judge.threads.base(now.warp, lane as usize).known);
+        let unknown = known.unknown(then.block, then.warp, then.lanes, before.time);
+        let is_update = unknown != 0 && self.records().any(own);
+        is_update.then(|| Clash { before: *before, other: unknown.trailing_zeros(), lane })
+    }
+
     /// Keeps an access that races with none.
     #[inline]
     pub fn keep(&mut self, threads: &Threads, now: Access) {

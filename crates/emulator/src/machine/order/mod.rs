@@ -108,6 +108,11 @@ impl View<'_> {
         self.cell(cell)?.unordered_store(&self.judge, now)
     }
 
+    /// See `Cell::lost_update`.
+    pub fn lost_update(&self, cell: u32, now: &Access) -> Option<Clash> {
+        self.cell(cell)?.lost_update(&self.judge, now)
+    }
+
     /// The last write to a cell in this launch.
     pub fn written(&self, cell: u32) -> Option<Record> {
         self.cell(cell)?.is_written().copied()

@@ -17,7 +17,19 @@ pub(crate) struct ProductRegisters {
     /// By slot.
     used: Vec<Use>,
     touched: Vec<Touch>,
+    /// Where A and B of the last product begin, and the groups that were committed before it.
+    last: Option<(u32, Starts)>,
+    /// What of the last product begins where no step along K leads, and how many bytes behind that of the one before.
+    pub stray: Option<(&'static str, u32)>,
 }
+
+/// Where A and B begin in shared memory, of those that lie along K in lines of 128 bytes.
+pub(crate) type Starts = [Option<u32>; 2];
+
+/// Bytes of a product's step along K; those of a line; and the unit of a descriptor's address.
+const STEP: u32 = 32;
+const LINE: u32 = 128;
+const UNIT: u32 = 16;
 
 /// The last product that uses a register: its group, 0 for none, and its instruction.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,6 +67,18 @@ impl ProductRegisters {
             touched: vec![Touch::default(); slots],
             ..ProductRegisters::default()
         }
+    }
+
+    /// A product of operands that begin here: whether they lie a step along K behind those of the one before it in its group.
+    pub fn begin(&mut self, starts: Starts) {
+        let before = self.last.filter(|(group, _)| *group == self.committed).map(|(_, starts)| starts);
+        let stray = |which: usize| {
+            let step = starts[which]?.checked_sub(before?[which]?)?;
+            let is_stray = step == STEP * UNIT || (1..LINE).contains(&step) && step != STEP;
+            is_stray.then_some((["A", "B"][which], step))
+        };
+        self.stray = stray(0).or_else(|| stray(1));
+        self.last = Some((self.committed, starts));
     }
 
     pub fn fence(&mut self) {

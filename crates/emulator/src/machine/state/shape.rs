@@ -15,6 +15,8 @@ pub(crate) struct Shape {
     pub dynamic_shared: u32,
     /// Bytes of all shared memory of a thread block.
     pub shared_bytes: u32,
+    /// Whether the grid has memory by which all of its blocks meet, if the kernel asks for it.
+    pub cooperative: bool,
     /// Addresses of the module's variables in global memory.
     pub globals: Vec<u64>,
 }
@@ -109,6 +111,8 @@ pub(crate) fn preset_values(preset: Preset, launch: &Shape, block: Dim3, first: 
         Preset::SharedBytes => launch.shared_bytes.into(),
         Preset::DynamicSharedBytes => launch.dynamic_shared.into(),
         Preset::Global(index, offset) => launch.globals[index as usize].wrapping_add(offset as u64),
+        // No memory for a grid that meets.
+        Preset::GlobalHalf(..) if !launch.cooperative => 0,
         Preset::GlobalHalf(index, upper) => launch.globals[index as usize] >> (32 * u32::from(upper)) & 0xffff_ffff,
         Preset::Frame => 0,
         Preset::DynamicSharedBase(_) => unreachable!("a constant once the program is decoded"),

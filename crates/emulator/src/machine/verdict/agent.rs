@@ -1,5 +1,6 @@
 //! What is wrong with what goes on beside the threads in shared memory, put into words.
 
+use super::circumstances::stray_in_words;
 use super::words::{fault, place};
 use crate::machine::lanes::LANES;
 use crate::machine::order::{Conflict, Kind, Record};
@@ -59,7 +60,9 @@ impl Worker<'_> {
                     place(&site),
                     if by_agent { "nothing tells that the first is done" } else { "nothing orders the two" }
                 );
+                let stray = if product { stray_in_words(warp) } else { None };
                 let hint = match by_agent {
+                    _ if stray.is_some() => stray.unwrap_or_default(),
                     true if then.kind != Kind::Read && kind == Kind::Write && self.context.unit() > 1 => {
                         "a stage is given back by all who read it: each block of the cluster arrives at an mbarrier that the copying thread waits for".to_string()
                     }
@@ -69,7 +72,7 @@ impl Worker<'_> {
                     }
                     false => {
                         let early = (kind == Kind::Write && then.kind == Kind::Read).then(|| self.unexpected_hint(agent, &other));
-                        early.flatten().unwrap_or_else(|| {
+                        early.flatten().or_else(|| self.more_arrivals_in_words()).unwrap_or_else(|| {
                             "who has used this place says so first: a barrier, or an arrival that the copying thread waits for; who reads what the copy brings waits for its phase of the mbarrier before".to_string()
                         })
                     }

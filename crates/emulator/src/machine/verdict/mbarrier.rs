@@ -1,6 +1,7 @@
 //! What is wrong with barriers in shared memory, put into words.
 
 use super::words::{fault, place as line};
+use crate::machine::lanes::LANES;
 use crate::machine::state::mbarriers::Event;
 use crate::machine::state::probe::Stuck;
 use crate::machine::state::warp::{State, Warp};
@@ -273,6 +274,38 @@ impl Worker<'_> {
         arrivals.peek().is_some() && arrivals.all(|opcode| !opcode.contains("noinc"))
     }
 
+    /// Of an mbarrier at which more threads arrive than its count: a phase ends before all of them have said what they say by it.
+    pub(super) fn more_arrivals_in_words(&self) -> Option<String> {
+        let is_arrival = |at: u32| {
+            let opcode = &self.context.program.info[at as usize].opcode;
+            opcode.starts_with("mbarrier.arrive") && !opcode.contains("expect_tx")
+        };
+        let (place, object, arrivals) = self.state.mbarriers.live.iter().find_map(|(place, object)| {
+            let arrivals: Vec<_> = object.users.iter().filter(|(_, user)| is_arrival(user.at)).collect();
+            let threads: u32 = arrivals.iter().map(|(lanes, _)| lanes.count_ones()).sum();
+            (threads > object.count && object.phase > 0).then_some((place, object, arrivals))
+        })?;
+        let threads: u32 = arrivals.iter().map(|(lanes, _)| lanes.count_ones()).sum();
+        let some: Vec<String> = arrivals
+            .iter()
+            .take(2)
+            .map(|(lanes, user)| {
+                let first = user.thread / LANES as u32 * LANES as u32 + lanes.trailing_zeros();
+                let site = self.context.site(user.block, first, user.at);
+                format!("thread {} at {}", site.thread, line(&site))
+            })
+            .collect();
+        Some(format!(
+            "{threads} threads arrive at {}, {}{}, and the `mbarrier.init` at {} counts {}: a phase is over before all of them have arrived. The count is \
+             that of all who arrive in a phase, {threads} if each of them does",
+            self.in_shared_words(*place),
+            some.join(" and "),
+            if arrivals.len() > some.len() { " and others" } else { "" },
+            line(&self.event_site(object.init)),
+            object.count
+        ))
+    }
+
     /// Whether some have arrived where it waits, and others have not: that tells more than a wait for nobody.
     pub(super) fn has_arrivals(&self, stuck: &Stuck) -> bool {
         let object = self.awaited(stuck).and_then(|(_, _, place)| self.state.mbarriers.live.get(&place));
@@ -337,6 +370,7 @@ impl Worker<'_> {
                 "the count of `mbarrier.init` is {}, and {arrived} arrived in this phase: is it the number of those who arrive, one thread or all of each warp?",
                 object.count.max(object.pending)
             ),
+            _ if self.more_arrivals_in_words().is_some() => self.more_arrivals_in_words().unwrap_or_default(),
             _ if object.phase > 1 || self.context.program.needs.partial => {
                 "does each side flip its parity whenever its stages come round, and arrive for each phase?".to_string()
             }

@@ -156,6 +156,35 @@ impl Worker<'_> {
         fault
     }
 
+    /// A thread stores what it has made of what it loaded, and another block has stored there as well.
+    #[inline(never)]
+    pub(crate) fn convict_lost_update(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        target: Target,
+        offset: u32,
+        clash: &Clash,
+    ) -> Box<Fault> {
+        let (site, other) = (self.site_of(warp, clash.lane, access.at), self.other_site(clash));
+        let message = format!(
+            "race on {}: store by block {}, thread {} at {}, load and store by block {}, thread {} at {}, nothing orders the two: one update may be lost",
+            self.race_place(target, offset),
+            other.block,
+            other.thread,
+            place(&other),
+            site.block,
+            site.thread,
+            place(&site)
+        );
+        let hint = "a lock is given back when all threads of the block are done: each executes `__threadfence()` behind its stores, then a `__syncthreads()` for \
+                    all, and behind that one thread gives it back; who takes it has a `__threadfence()` and a `__syncthreads()` before the loads. Without a \
+                    lock, `atomicAdd` adds to one element";
+        let mut fault = fault(FaultKind::Race, message, site, hint);
+        fault.other = Some(("the other party, a store:".to_string(), other));
+        fault
+    }
+
     /// A load for read-only memory meets what the launch wrote.
     #[inline(never)]
     pub(crate) fn convict_read_only(

@@ -56,7 +56,7 @@ impl Worker<'_> {
     pub(super) fn unwritten_hint(&self, at: u32, offset: u32) -> String {
         if self.state.barriers.some_had_ended {
             return format!(
-                "{FIRST} some threads had ended when the others met at a barrier, and fill nothing from there on: guards belong to loads and to the store of a result, and all threads stay for the barriers"
+                "{FIRST} some threads had ended when the others met at a barrier, and fill nothing from there on: guards belong to loads and to the store of a result, and all threads stay for the barriers: a loop with a barrier has one bound for the whole block, by `blockIdx`, and not by a thread's own row"
             );
         }
         let opcode = self.context.program.info.get(at as usize).map_or("", |info| &*info.opcode);

@@ -230,12 +230,18 @@ impl Worker<'_> {
     #[inline(never)]
     pub(crate) fn convict_trap(&self, warp: &Warp, at: Option<u32>, mask: u32) -> Box<Fault> {
         let site = self.site_of(warp, mask.trailing_zeros(), at.unwrap_or_default());
-        fault(
-            FaultKind::Trap,
-            "the kernel executed `trap`".into(),
-            site,
-            "an assertion of the kernel failed, or code that must not be reached was",
-        )
+        let (message, hint) = match self.context.program.cooperative && !self.context.shape.cooperative {
+            true => (
+                "the blocks of the grid are to meet, and the launch is no cooperative one: the kernel executed `trap`",
+                "`grid.sync()` needs `cudaLaunchCooperativeKernel` in the place of `<<<…>>>`, with no more blocks than the GPU holds together \
+                 (`cudaOccupancyMaxActiveBlocksPerMultiprocessor` times its SMs); or two launches, one for each side of it",
+            ),
+            false => (
+                "the kernel executed `trap`",
+                "an assertion of the kernel failed, or code that must not be reached was",
+            ),
+        };
+        fault(FaultKind::Trap, message.into(), site, hint)
     }
 
     /// A call of the system's functions that went wrong.
