@@ -20,7 +20,8 @@ impl Program {
 }
 
 /// Calls that fill memory with one byte, and the byte's place among their arguments.
-const FILLS: [(&str, usize); 4] = [("cudaMemset", 1), ("cudaMemsetAsync", 1), ("cuMemsetD8", 1), ("cuMemsetD8Async", 1)];
+const FILLS: [(&str, usize); 4] =
+    [("cudaMemset", 1), ("cudaMemsetAsync", 1), ("cuMemsetD8", 1), ("cuMemsetD8Async", 1)];
 
 impl Program {
     /// Whether host code launches a kernel as a cooperative grid, or seems to: some word of it says so.
@@ -49,7 +50,8 @@ impl Program {
 }
 
 fn is_cooperative(word: &str) -> bool {
-    (word.starts_with("cuda") || word.starts_with("cu") || word.starts_with("CU")) && word.to_ascii_lowercase().contains("cooperative")
+    (word.starts_with("cuda") || word.starts_with("cu") || word.starts_with("CU"))
+        && word.to_ascii_lowercase().contains("cooperative")
 }
 
 /// Where the attribute is named.
@@ -99,7 +101,9 @@ mod tests {
         assert_eq!(zeroed("void f(int* a, int* b) { k<<<1, 1>>>(a, b); cudaMemset(a, 0, 4); }"), [false, false]);
         assert!(program("void f() { cudaLaunchCooperativeKernel(k, 1, 1, args, 0, 0); }").launches_cooperatively());
         assert!(!program("#include <cooperative_groups.h>\nvoid f() { k<<<1, 1>>>(0, 0); }").launches_cooperatively());
-        assert!(!program("namespace cg = cooperative_groups;\nvoid f() { k<<<1, 1>>>(0, 0); }").launches_cooperatively());
+        assert!(
+            !program("namespace cg = cooperative_groups;\nvoid f() { k<<<1, 1>>>(0, 0); }").launches_cooperatively()
+        );
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn differs(name: &str, (command, words): (&str, &str), kernel: &str, cases: &[(&
 
 /// A file of numbers for a word that begins with @.
 fn numbers(name: &str, count: usize, number: impl Fn(usize) -> f32) -> String {
-    let file = lab::scratch(&format!("cause-{name}")).join("numbers");
+    let file = lab::scratch(&format!("cause-numbers-{name}")).join("numbers");
     fs::write(&file, (0..count).flat_map(|at| number(at).to_le_bytes()).collect::<Vec<u8>>()).unwrap();
     format!("@{}", file.display())
 }
@@ -58,9 +58,13 @@ fn a_lock_that_is_given_back_too_early_loses_an_update() {
     if (threadIdx.x == 0) atomicExch(lock, 0u);
 }
 ";
-    let words = "--grid 4 --block 64 --arg in:f32[256]=ones --arg sums:f32[64]=zeros --arg lock:u32[1]=zeros --expect sums=4";
+    let words =
+        "--grid 4 --block 64 --arg in:f32[256]=ones --arg sums:f32[64]=zeros --arg lock:u32[1]=zeros --expect sums=4";
     let cure = "a lock is given back when all threads of the block are done";
-    let cases = [("__syncthreads(); // all are done", "", cure), ("__threadfence();\n    __syncthreads(); //", "__syncthreads(); //", cure)];
+    let cases = [
+        ("__syncthreads(); // all are done", "", cure),
+        ("__threadfence();\n    __syncthreads(); //", "__syncthreads(); //", cure),
+    ];
     differs("lock", ("sanitize", words), kernel, &cases);
 }
 
@@ -84,7 +88,12 @@ void run(float* parts, float* out) {
 ";
     let words = "--grid 4 --block 32 --arg parts:f32[128] --arg out:f32[128] --expect out=4";
     let call = "cudaLaunchCooperativeKernel((void*)k, 4, 32, all, 0, 0)";
-    differs("meet", ("sanitize", words), kernel, &[(call, "k<<<4, 32>>>(parts, out)", "`grid.sync()` needs `cudaLaunchCooperativeKernel`")]);
+    differs(
+        "meet",
+        ("sanitize", words),
+        kernel,
+        &[(call, "k<<<4, 32>>>(parts, out)", "`grid.sync()` needs `cudaLaunchCooperativeKernel`")],
+    );
     let (_, text) = said("meet", "sanitize", &kernel.replace(call, "k<<<4, 32>>>(parts, out)"), words);
     assert!(text.contains("k.cu:4"), "{text}");
 }
@@ -97,9 +106,9 @@ fn product(at: usize) -> f32 {
     (0..K).map(|i| some(at / N * K + i) * some(7 + i * N + at % N)).sum()
 }
 
-fn factors() -> String {
-    let a = numbers("a", M * K, some);
-    let b = numbers("b", K * N, |at| some(7 + at));
+fn factors(of: &str) -> String {
+    let a = numbers(&format!("{of}-a"), M * K, some);
+    let b = numbers(&format!("{of}-b"), K * N, |at| some(7 + at));
     format!("--arg A:f32[{}]={a} --arg B:f32[{}]={b}", M * K, K * N)
 }
 
@@ -120,7 +129,7 @@ fn what_each_split_adds_is_told_where_the_product_is_right() {
     let wanted = numbers("split", M * N, |at| product(at) + 2.0 * some(at + 3));
     let words = format!(
         "--grid 3,2 --block 16,32 {} --arg old:f32[1536]={old} --arg C:f32[1536]=zeros --arg scale:f32=2 --expect C={wanted}",
-        factors()
+        factors("split")
     );
     let cases = [
         ("if (part == 0) s +=", "s +=", "beta * old is added 2 times"),
@@ -149,7 +158,7 @@ fn what_a_turn_leaves_to_the_next_is_told_by_a_grid_without_a_second_turn() {
     let wanted = numbers("turns", M * N, |at| product(at) + some(at % N + 5));
     let words = format!(
         "--grid 5 --block 16,4 {} --arg bias:f32[48]={bias} --arg C:f32[1536] --expect C={wanted}",
-        factors()
+        factors("turns")
     );
     let cases = [
         ("        s = 0;\n", "", "A sum begins with 0 in each turn"),
@@ -172,9 +181,8 @@ fn the_factor_that_has_a_rule_is_named() {
 ";
     let a = numbers("rule-a", 16 * 40, some);
     let b = numbers("rule-b", 24 * 40, |at| some(at + 7));
-    let wanted = numbers("rule-c", 16 * 24, |at| {
-        (0..40).map(|i| some(at / 24 * 40 + i) * some(at % 24 * 40 + i + 7)).sum()
-    });
+    let wanted =
+        numbers("rule-c", 16 * 24, |at| (0..40).map(|i| some(at / 24 * 40 + i) * some(at % 24 * 40 + i + 7)).sum());
     let words = format!(
         "--grid 1 --block 24,16 --arg A:f32[640]={a} --arg B:f32[960]={b} --arg C:f32[384] --arg 16 --arg 24 --arg 40 --expect C={wanted}"
     );
@@ -212,7 +220,12 @@ fn flags_that_a_launch_leaves_to_the_next_are_told() {
     let words = format!(
         "--grid 2 --block 32 --launch k --arg first:f32[32]=ones {arguments} --launch k --arg second:f32[32]=4 --arg room --arg ready --arg out --expect out=9"
     );
-    differs("flags", ("sanitize", &words), kernel, &[(" if (t == 0) *ready = 0; // for the next", "", "with ready set back before each launch nothing is wrong")]);
+    differs(
+        "flags",
+        ("sanitize", &words),
+        kernel,
+        &[(" if (t == 0) *ready = 0; // for the next", "", "with ready set back before each launch nothing is wrong")],
+    );
 }
 
 #[test]
@@ -252,7 +265,16 @@ __global__ void k(const float* in, float* out) {
 }
 ";
     let words = "--arch compute_90 --grid 1 --block 96 --arg in:f32[192]=ones --arg out:f32[384] --expect out=ones";
-    differs("count", ("sanitize", words), kernel, &[("init(&empty, 2)", "init(&empty, 1)", "The count is that of all who arrive in a phase, 2 if each of them does")]);
+    differs(
+        "count",
+        ("sanitize", words),
+        kernel,
+        &[(
+            "init(&empty, 2)",
+            "init(&empty, 1)",
+            "The count is that of all who arrive in a phase, 2 if each of them does",
+        )],
+    );
 }
 
 #[test]
@@ -286,7 +308,12 @@ __global__ void k(float* out) {
 ";
     let wanted = numbers("strays", 512, |at| (0..64).map(|k| ((at / 8 + k) % 5 * ((at % 8 * 3 + k) % 7)) as f32).sum());
     let words = format!("--arch compute_90a --grid 1 --block 128 --arg out:f32[512] --expect out={wanted}");
-    differs("strays", ("sanitize", &words), kernel, &[("of(as) + s * 2", "of(as) + s * 32", "so a step along K adds 2 to it")]);
+    differs(
+        "strays",
+        ("sanitize", &words),
+        kernel,
+        &[("of(as) + s * 2", "of(as) + s * 32", "so a step along K adds 2 to it")],
+    );
 }
 
 #[test]
@@ -313,7 +340,12 @@ fn a_source_size_in_elements_is_told() {
 }
 ";
     let words = "--backend emulator --alone --arch compute_80 --m 8 --n 32 --k 44 --grid M/4 --block 32,4";
-    differs("bytes", ("try", words), kernel, &[("\"r\"(left * 4)", "\"r\"(left)", "the source size of `cp.async` counts bytes")]);
+    differs(
+        "bytes",
+        ("try", words),
+        kernel,
+        &[("\"r\"(left * 4)", "\"r\"(left)", "the source size of `cp.async` counts bytes")],
+    );
 }
 
 const SPLIT: &str = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {
@@ -337,7 +369,7 @@ fn what_host_code_fills_with_zeros_holds_them() {
     let words = "--backend emulator --alone --m 16 --n 24 --k 32";
     differs("zeros", ("try", words), SPLIT, &[(memset, "", "C holds NaN before the launch")]);
     let words = "--arg A:f32[512]=ones --arg B:f32[768]=ones --arg C:f32[384] --arg 16 --arg 24 --arg 32 --expect C=32";
-    differs("filled", ("sanitize", words), SPLIT, &[(memset, "", "nobody wrote")]);
+    differs("filled", ("sanitize", words), SPLIT, &[(memset, "", "C were never written")]);
 }
 
 #[test]
@@ -357,7 +389,10 @@ void run(const float* A, const float* B, float* C, int M, int N, int K) {
 ";
     let words = "--backend emulator --alone --m 70000 --n 8 --k 4";
     let (code, text) = said("long", "try", kernel, words);
-    assert!(code == 1 && text.contains("k.cu:8: this launch fails on a GPU: the grid has 70000 blocks along y"), "{text}");
+    assert!(
+        code == 1 && text.contains("k.cu:8: this launch fails on a GPU: the grid has 70000 blocks along y"),
+        "{text}"
+    );
     assert!(text.contains("exchange `blockIdx.x` and `blockIdx.y`"), "{text}");
     let right = kernel.replace("blockIdx.y", "blockIdx.x").replace("dim3(1, M)", "M");
     assert_eq!(said("long", "try", &right, words).0, 0);
@@ -394,8 +429,16 @@ fn a_launch_that_nobody_named_is_said() {
     if lacks("") {
         return;
     }
-    let kernel = SPLIT.split("void run").next().unwrap().replace("atomicAdd(&C[r * N + c], s)", "C[r * N + c] = s").replace("* 8", "* 32");
+    let kernel = SPLIT
+        .split("void run")
+        .next()
+        .unwrap()
+        .replace("atomicAdd(&C[r * N + c], s)", "C[r * N + c] = s")
+        .replace("* 8", "* 32");
     let words = "--backend emulator --alone --m 32 --n 32 --k 32";
     let (code, text) = said("nobody", "try", &kernel, words);
-    assert!(code == 0 && text.contains("the file has no launch of it, so --grid cdiv(N,32),cdiv(M,32) --block 32,32"), "{text}");
+    assert!(
+        code == 0 && text.contains("the file has no launch of it, so --grid cdiv(N,32),cdiv(M,32) --block 32,32"),
+        "{text}"
+    );
 }

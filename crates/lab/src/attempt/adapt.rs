@@ -161,7 +161,10 @@ fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -
     }
     let names: Vec<&str> = kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
     if let Some((what, hint)) = no_product(kernel) {
-        return Err(Error::usage(format!("{}: {what}, and `lab try` checks one product of matrices", kernel.name), hint));
+        return Err(Error::usage(
+            format!("{}: {what}, and `lab try` checks one product of matrices", kernel.name),
+            hint,
+        ));
     }
     let roles = match roles(kernel) {
         Ok(roles) => roles,
@@ -211,16 +214,21 @@ fn no_product(kernel: &Kernel) -> Option<(String, String)> {
     if let Some(size) = sizes.iter().find(of_batch) {
         return Some((
             format!("by `{} {}` it multiplies several matrices", size.type_name, size.name),
-            format!("{sanitize}; --args names the arguments of one of the products, with the number 1 or 0 for what counts them"),
+            format!(
+                "{sanitize}; --args names the arguments of one of the products, with the number 1 or 0 for what counts them"
+            ),
         ));
     }
     let pointers: Vec<String> = kernel.parameters.iter().filter(|parameter| parameter.pointer).map(lower).collect();
-    let is_vector = |name: &&String| matches!(name.as_str(), "x" | "y" | "v" | "vec" | "vector" | "dx" | "dy" | "xvec" | "yvec");
+    let is_vector =
+        |name: &&String| matches!(name.as_str(), "x" | "y" | "v" | "vec" | "vector" | "dx" | "dy" | "xvec" | "yvec");
     let vectors: Vec<&str> = pointers.iter().filter(is_vector).map(String::as_str).collect();
     (pointers.len() == 3 && vectors.len() == 2 && sizes.len() == 2).then(|| {
         (
             format!("by `{}` it multiplies a matrix by a vector", vectors.join("` and `")),
-            format!("{sanitize}; --n 1 --args A,B,C,M,K, in the kernel's order, takes the vector for a B of one column"),
+            format!(
+                "{sanitize}; --n 1 --args A,B,C,M,K, in the kernel's order, takes the vector for a B of one column"
+            ),
         )
     })
 }

@@ -44,5 +44,14 @@ fn explained(attempt: &Try, candidate: &Candidate, (report, shape): (&Report, Sh
     let extras = Extras { sanitize: false, ..attempt.how.options()?.extras };
     let launch = |problem: &Problem| emulated::launch(&task, problem, extras, emulated::unwatched).map(|ran| ran.c);
     let turned = [false, attempt.layout == Layout::Nt];
-    Probe { plain, launch: &launch, turned, ptx: &candidate.kernel.ptx, names: ["A", "B"], added: "C", sums: &report.sums }.say()
+    Probe {
+        plain,
+        launch: &launch,
+        turned,
+        ptx: &candidate.kernel.ptx,
+        names: ["A", "B"],
+        added: "C",
+        sums: &report.sums,
+    }
+    .say()
 }

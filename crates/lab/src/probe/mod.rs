@@ -355,9 +355,8 @@ impl Probe<'_> {
                 verb: "taken",
             },
         };
-        let rule = all.filter(|_| certain).and_then(|all| pattern::rule(&all, factor)).unwrap_or_else(|| {
-            NO_RULE.to_string()
-        });
+        let rule =
+            all.filter(|_| certain).and_then(|all| pattern::rule(&all, factor)).unwrap_or_else(|| NO_RULE.to_string());
         let stop = if rule.ends_with('?') { "" } else { "." };
         let (more, stop) = (self.of_tensor_cores(), if self.of_tensor_cores().is_empty() { "" } else { stop });
         let text = format!(

@@ -89,7 +89,12 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
 }
 
 /// Runs the launches, with some buffers as they were at first before each of them; the first fault ends them.
-pub fn set_back(plan: &Plan, order: Schedule, instruction_limit: u64, those: &[usize]) -> Result<Vec<Contents>, String> {
+pub fn set_back(
+    plan: &Plan,
+    order: Schedule,
+    instruction_limit: u64,
+    those: &[usize],
+) -> Result<Vec<Contents>, String> {
     let (mut device, buffers) = made(plan).map_err(|error| error.to_string())?;
     for planned in &plan.launches {
         for index in those {

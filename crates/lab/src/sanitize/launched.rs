@@ -15,7 +15,11 @@ pub fn filled(kernels: &Kernels, launches: &[Launch], set: &[String]) -> Vec<Lau
         Some(program) if is_open(launch) => of_file(program, launch, set).unwrap_or_else(|| launch.clone()),
         _ => launch.clone(),
     };
-    launches.iter().map(fill).map(|launch| kernels.program.as_deref().map_or(launch.clone(), |program| zeroed(program, launch))).collect()
+    launches
+        .iter()
+        .map(fill)
+        .map(|launch| kernels.program.as_deref().map_or(launch.clone(), |program| zeroed(program, launch)))
+        .collect()
 }
 
 /// The launch with zeros in the buffers that are given no content, and that host code fills with zeros before.
@@ -25,7 +29,9 @@ fn zeroed(program: &Program, launch: Launch) -> Launch {
         let found = program.launches().iter().find(|found| program.is_of(found, &choice.kernel))?;
         Some((program.zeroed(found), place(&choice, found)))
     };
-    let Some((zeroed, place)) = found().filter(|(zeroed, _)| zeroed.len() == launch.arguments.len()) else { return launch };
+    let Some((zeroed, place)) = found().filter(|(zeroed, _)| zeroed.len() == launch.arguments.len()) else {
+        return launch;
+    };
     let is_open = |word: &str| word.contains(':') && word.ends_with(']') && !word.contains(['=', '(', '{']);
     let mut names = Vec::new();
     let word = |(word, zeroed): (&String, bool)| match zeroed && is_open(word) {

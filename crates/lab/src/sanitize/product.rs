@@ -19,6 +19,8 @@ const NUMBERS: usize = 12;
 const LARGEST: usize = 1 << 20;
 /// How far they may be from it, in relation to the largest.
 const NEAR: f64 = 0.02;
+/// The same where something may be added besides, which is small beside the products.
+const EXACT: f64 = 1e-4;
 /// Alpha and beta are multiples of this part, if they are near one.
 const PARTS: f64 = 64.0;
 
@@ -135,30 +137,38 @@ fn find(plan: &Plan, c: usize, wanted: &[f64]) -> Option<Product> {
     let factors: Vec<(usize, Vec<f64>)> =
         others.filter_map(|index| Some((index, numbers(&plan.buffers[index])?))).collect();
     let numbers = whole_arguments(plan);
-    let fitting = |added: Added, before: &[f64]| {
+    let fitting = |added: Added, before: &[f64], near: f64| {
         let mut found: Vec<Product> = Vec::new();
         for (a, of_a) in &factors {
             let alike = |b: usize| *a != b && plan.buffers[*a].element == plan.buffers[b].element;
             for (b, of_b) in factors.iter().filter(|(b, _)| alike(*b)) {
                 for (shape, turned, leading) in forms([of_a.len(), of_b.len(), wanted.len()], &numbers) {
                     let spread = spread(added, before, (shape, leading[2]), wanted.len());
-                    let Some(before) = spread.as_deref().or((added == Added::Before).then_some(before)) else { continue };
-                    let fitted = fit((shape, turned, leading), [of_a, of_b, before, wanted]);
-                    let made = |(alpha, beta)| Product { buffers: [*a, *b, c], shape, turned, leading, alpha, beta, added };
+                    let Some(before) = spread.as_deref().or((added == Added::Before).then_some(before)) else {
+                        continue;
+                    };
+                    let fitted = fit((shape, turned, leading), [of_a, of_b, before, wanted], near);
+                    let made =
+                        |(alpha, beta)| Product { buffers: [*a, *b, c], shape, turned, leading, alpha, beta, added };
                     found.extend(fitted.map(made));
                 }
             }
         }
         found
     };
-    let mut found = fitting(Added::Before, &before);
+    let mut found = fitting(Added::Before, &before, EXACT);
     if found.is_empty() {
         let alike = |index: usize| plan.buffers[index].element == plan.buffers[c].element;
         for (index, numbers) in factors.iter().filter(|(index, _)| alike(*index)) {
             for added in [Added::Matrix(*index), Added::Columns(*index), Added::Rows(*index)] {
-                found.extend(fitting(added, numbers).into_iter().filter(|product| !product.buffers.contains(index)));
+                found.extend(
+                    fitting(added, numbers, EXACT).into_iter().filter(|product| !product.buffers.contains(index)),
+                );
             }
         }
+    }
+    if found.is_empty() {
+        found = fitting(Added::Before, &before, NEAR);
     }
     // A part of a product fits as the whole does. Where several fit that are as large, as with factors full of ones, none is known.
     let size = |product: &Product| {
@@ -249,7 +259,7 @@ fn whole_sizes([a, b, c]: [usize; 3]) -> Option<[usize; 3]> {
 }
 
 /// Alpha and beta of a product, if that is what these elements are: some are looked at.
-fn fit((shape, turned, leading): Arrangement, [a, b, before, wanted]: [&[f64]; 4]) -> Option<(f64, f64)> {
+fn fit((shape, turned, leading): Arrangement, [a, b, before, wanted]: [&[f64]; 4], near: f64) -> Option<(f64, f64)> {
     let [m, n, k] = [shape.m, shape.n, shape.k].map(|size| size as usize);
     let of_a =
         |row: usize, step: usize| if turned[0] { a[step * leading[0] + row] } else { a[row * leading[0] + step] };
@@ -277,7 +287,7 @@ fn fit((shape, turned, leading): Arrangement, [a, b, before, wanted]: [&[f64]; 4
         _ => factor,
     });
     let largest = samples.iter().map(|sample| sample[2].abs()).fold(0.0, f64::max);
-    let is_near = |[sum, before, wanted]: &[f64; 3]| (alpha * sum + beta * before - wanted).abs() <= NEAR * largest;
+    let is_near = |[sum, before, wanted]: &[f64; 3]| (alpha * sum + beta * before - wanted).abs() <= near * largest;
     (alpha != 0.0 && largest > 0.0 && samples.iter().all(is_near)).then_some((alpha, beta))
 }
 
@@ -295,7 +305,7 @@ mod tests {
         let sum = |at: usize| (0..k).map(|step| a[at / n * k + step] * b[at % n * k + step]).sum::<f64>();
         let wanted: Vec<f64> = (0..m * n).map(|at| 1.5 * sum(at) - 0.25 * before[at]).collect();
         let fitted = |counts: [usize; 3], numbers: &[usize], all: [&[f64]; 4]| -> Vec<_> {
-            let fit = |form| fit(form, all).map(|factors| (form, factors));
+            let fit = |form| fit(form, all, NEAR).map(|factors| (form, factors));
             forms(counts, numbers).into_iter().filter_map(fit).collect()
         };
         let counts = [a.len(), b.len(), wanted.len()];

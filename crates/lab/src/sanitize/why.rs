@@ -54,7 +54,10 @@ pub fn hints(
     let unexpected = expected.iter().any(|expected| !expected.holds);
     let names = || flags.expect.iter().filter_map(|word| word.split(['=', '[']).next());
     let races = has(&|message| names().any(|name| message.starts_with(&format!("race on {name} at"))));
-    if (unexpected || !faults.is_empty()) && is_small && let Some(text) = left_over(plan, flags, limit) {
+    if (unexpected || !faults.is_empty())
+        && is_small
+        && let Some(text) = left_over(plan, flags, limit)
+    {
         return vec![text];
     }
     let of_a_launch = races || has(&|message| OF_A_LAUNCH.iter().any(|words| message.contains(words)));
@@ -98,7 +101,8 @@ fn left_over(plan: &Plan, flags: &Sanitize, limit: u64) -> Option<String> {
     let flags_of = plan.buffers.iter().enumerate().filter(is_flag).map(|(index, _)| index);
     let those: Vec<usize> = flags_of.collect();
     let holds = |after: &[Contents]| {
-        let one = |word: &String| expect::expect(plan, after, word, flags.tolerance, flags.seed).is_ok_and(|one| one.holds);
+        let one =
+            |word: &String| expect::expect(plan, after, word, flags.tolerance, flags.seed).is_ok_and(|one| one.holds);
         flags.expect.iter().all(one)
     };
     let right = |order| execute::set_back(plan, order, limit, &those).is_ok_and(|after| holds(&after));

@@ -167,13 +167,15 @@ impl Worker<'_> {
         clash: &Clash,
     ) -> Box<Fault> {
         let (site, other) = (self.site_of(warp, clash.lane, access.at), self.other_site(clash));
+        // (Blocks may be apart along z alone, and a single one of it is not shown.)
+        let block = |site: &Site| format!("({},{},{})", site.block.x, site.block.y, site.block.z);
         let message = format!(
             "race on {}: store by block {}, thread {} at {}, load and store by block {}, thread {} at {}, nothing orders the two: one update may be lost",
             self.race_place(target, offset),
-            other.block,
+            block(&other),
             other.thread,
             place(&other),
-            site.block,
+            block(&site),
             site.thread,
             place(&site)
         );
