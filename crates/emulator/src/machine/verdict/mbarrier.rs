@@ -283,7 +283,10 @@ impl Worker<'_> {
         let (place, object, arrivals) = self.state.mbarriers.live.iter().find_map(|(place, object)| {
             let arrivals: Vec<_> = object.users.iter().filter(|(_, user)| is_arrival(user.at)).collect();
             let threads: u32 = arrivals.iter().map(|(lanes, _)| lanes.count_ones()).sum();
-            (threads > object.count && object.phase > 0).then_some((place, object, arrivals))
+            // Who waits for each phase sees one, and the next is over at most: groups that take turns arrive so.
+            let seen = object.seen.iter().map(|seen| seen.phase).max()?;
+            let runs_ahead = i64::from(object.phase) - 1 > seen + 1;
+            (threads > object.count && runs_ahead).then_some((place, object, arrivals))
         })?;
         let threads: u32 = arrivals.iter().map(|(lanes, _)| lanes.count_ones()).sum();
         let some: Vec<String> = arrivals
