@@ -26,6 +26,7 @@ kernel!(fma_stream_k);
 kernel!(mma_sync);
 kernel!(wgmma_clusters, persistent);
 kernel!(wgmma_split_k);
+kernel!(wgmma_thin);
 kernel!(wgmma_tf32, persistent);
 kernel!(wgmma_fp8, persistent);
 kernel!(thin);

@@ -9,6 +9,7 @@
 //! - [`mma_sync`]: 16 bits, tf32 and f64 by the tensor cores of sm_80 and later
 //! - [`wgmma_clusters`]: 16 bits by the warpgroups of sm_90, in clusters of persistent blocks
 //! - [`wgmma_split_k`]: 16 bits by warpgroups; the blocks of a cluster share out K
+//! - [`wgmma_thin`]: 16 bits by warpgroups, for a C of few rows
 //! - [`wgmma_tf32`]: tf32 by warpgroups
 //! - [`wgmma_fp8`]: fp8 by warpgroups, with sums promoted to f32
 //! - [`thin`]: products with few rows, few columns or a small K
@@ -36,9 +37,10 @@ pub mod wgmma_halves;
 pub mod wgmma_ping_pong;
 pub mod wgmma_split_k;
 pub mod wgmma_tf32;
+pub mod wgmma_thin;
 
 /// Every kernel; those that run on the oldest cards come first.
-pub static KERNELS: [&Level; 15] = [
+pub static KERNELS: [&Level; 16] = [
     &fma_direct::KERNEL,
     &fma_tiles::KERNEL,
     &fma_vectors::KERNEL,
@@ -48,6 +50,7 @@ pub static KERNELS: [&Level; 15] = [
     &mma_sync::KERNEL,
     &wgmma_clusters::KERNEL,
     &wgmma_split_k::KERNEL,
+    &wgmma_thin::KERNEL,
     &wgmma_tf32::KERNEL,
     &wgmma_fp8::KERNEL,
     &thin::KERNEL,
