@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use gemm::form::Layout;
 use gemm::{Build, Dtype, Error, Shape};
 use levels::builds;
 use predict::{Model, model_of, models};
@@ -76,7 +77,7 @@ pub fn run(predict: &Predict) -> Result<ExitCode, Error> {
     let (shape, dtype) = (predict.sizes.shape(512), predict.dtype);
     let takers = builds(&all(&predict.levels)?, dtype, predict.shipped)?;
     let (mut lines, mut unknown) = (Vec::new(), Vec::new());
-    let near = model.near(dtype, &shape);
+    let near = model.near(dtype, &shape, Layout::Rows);
     for build in &takers {
         match model.of(build).filter(|_| build.plan(shape).is_ok()) {
             Some(numbers) => {
@@ -155,7 +156,7 @@ impl<'a> Pair<'a> {
                 && configuration.dtype == row.dtype
         };
         let build = known.iter().find(is_it)?;
-        let near = model.near(row.dtype, &row.shape());
+        let near = model.near(row.dtype, &row.shape(), Layout::Rows);
         let predicted = model.of(build)?.microseconds(build, model.sms, &near);
         Some(Pair { row, measured: 1e3 * row.ms?, predicted, is_default: build.is_default() })
     }

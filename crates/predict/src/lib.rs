@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 
 use archive::{Archive, Texts};
 use emulator::gpu::Gpu;
-use gemm::form::Form;
+use gemm::form::{Form, Layout};
 use gemm::modelled::{Modelled, Predicted, PredictionError};
 use gemm::{Build, Decomposition, Dtype, Neighbours, Parameter, Role, Shape};
 use serde::{Deserialize, Serialize};
@@ -92,6 +92,12 @@ pub struct Model {
     pub errors: Vec<Off>,
     /// For each type of element, the shapes that the records are of.
     pub surveyed: Vec<Surveyed>,
+    /// The two again, of surveys whose B was stored as N × K, where times of the other one are known.
+    #[serde(default)]
+    pub errors_by_columns: Vec<Off>,
+    /// See [`Numbers::by_columns`].
+    #[serde(default)]
+    pub surveyed_by_columns: Vec<Surveyed>,
     /// The configurations.
     pub configurations: Vec<Numbers>,
 }
@@ -137,6 +143,20 @@ pub struct Numbers {
     #[serde(with = "of_each_term")]
     pub microseconds: [f64; TERMS.len()],
     /// What launches took beyond that, at each of the shapes of [`Model::surveyed`].
+    pub beyond: Beyond,
+    /// What they took relative to all that, where B was stored as N × K.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_columns: Option<ByColumns>,
+}
+
+/// How the times of a configuration differ where B is stored as N × K.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ByColumns {
+    /// The geometric mean of the ratios of both times.
+    pub factor: f64,
+    /// As [`Numbers::error`], of such predictions.
+    pub error: f64,
+    /// What launches took beyond that factor, at each of the shapes of [`Model::surveyed_by_columns`].
     pub beyond: Beyond,
 }
 
@@ -186,7 +206,8 @@ pub fn model_of(gpu: &Gpu) -> Option<&'static Model> {
 pub fn predicted(gpu: &Gpu, build: &Build, shape: &Shape) -> Option<Predicted> {
     let model = model_of(gpu)?;
     let dtype = build.configuration.dtype;
-    let microseconds = model.of(build)?.microseconds(build, model.sms, &model.near(dtype, shape));
+    let near = model.near(dtype, shape, build.configuration.specialization.layout);
+    let microseconds = model.of(build)?.microseconds(build, model.sms, &near);
     let off = model.errors.iter().find(|off| off.dtype == dtype);
     let error = off.map(|off| PredictionError { shapes: off.shapes, median: off.median });
     Some(Predicted { microseconds, gpu: model.gpu.clone(), error })
@@ -199,7 +220,7 @@ pub fn add(modelled: &mut Option<Modelled>, gpu: &Gpu, build: &Build, shape: &Sh
     }
 }
 
-/// How much of each of [`TERMS`] a launch has, on a GPU with so many SMs that its blocks share like this.
+/// How much of each of [`TERMS`] a launch has, on a GPU with so many SMs that its blocks share like this. B is stored as the build wants it.
 pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64; TERMS.len()] {
     let Shape { m, n, k } = *shape;
     let (launch, dtype) = (build.launch(shape), build.configuration.dtype);
@@ -251,16 +272,19 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
     let [m, n, k] = [m, n, k].map(u64::from);
     let (inputs, c) = ((elements(m, k) + elements(k, n)) * input / 1e6, elements(m, n) * output / 1e6);
     // Rows of A, of B and of C, in bytes.
-    let copies = build.copies(shape, &Form::PLAIN);
+    let layout = build.configuration.specialization.layout;
+    let copies = build.copies(shape, &Form { layout, ..Form::PLAIN });
+    let (rows_of_b, columns_of_b) = layout.stored((k, n));
     let row = |role: Role, columns: u64| {
         // What is copied first is for the kernel as if it had come so.
         let copy = copies.iter().find(|copy| copy.role == role);
         copy.map_or(columns, |copy| copy.pitch) * dtype.input.bytes() as u64
     };
-    let [of_a, of_b] = [row(Role::A, k), row(Role::B, n)];
+    let [of_a, of_b] = [row(Role::A, k), row(Role::B, columns_of_b)];
     let of_c = n * dtype.output.bytes() as u64;
     let is = |truth: bool| f64::from(u8::from(truth));
-    let [a_ragged, b_ragged] = [(m, of_a), (k, of_b)].map(|(rows, row)| is(row % 16 != 0 && !(by_maps && rows == 1)));
+    let [a_ragged, b_ragged] =
+        [(m, of_a), (rows_of_b, of_b)].map(|(rows, row)| is(row % 16 != 0 && !(by_maps && rows == 1)));
     let c_ragged = is(!of_c.is_multiple_of(16));
     let paths = [
         (1.0 - a_ragged) * (1.0 - b_ragged),
@@ -327,17 +351,26 @@ impl Model {
         })
     }
 
-    /// What is known near a shape, of a type.
-    pub fn near(&self, dtype: Dtype, shape: &Shape) -> Near {
-        let surveyed = self.surveyed.iter().find(|surveyed| surveyed.dtype == dtype);
-        surveyed.map_or_else(|| Near::nothing(shape), |surveyed| surveyed.near(shape))
+    /// What is known near a shape, of a type whose B is stored like this.
+    pub fn near(&self, dtype: Dtype, shape: &Shape, layout: Layout) -> Near {
+        let of = |all: &[Surveyed]| all.iter().find(|surveyed| surveyed.dtype == dtype).map(|one| one.near(shape));
+        let mut near = of(&self.surveyed).unwrap_or_else(|| Near::nothing(shape));
+        if layout == Layout::Columns {
+            near.by_columns = of(&self.surveyed_by_columns).map(Box::new);
+        }
+        near
     }
 }
 
 impl Numbers {
     /// Microseconds that a launch is predicted to take at a shape, on a GPU with so many SMs.
     pub fn microseconds(&self, build: &Build, sms: u32, near: &Near) -> f64 {
-        self.by_terms(build, sms, &near.shape) * near.factor(&self.beyond)
+        let by_columns = self.by_columns(near).map_or(1.0, |(it, near)| it.factor * near.factor(&it.beyond));
+        self.by_terms(build, sms, &near.shape) * near.factor(&self.beyond) * by_columns
+    }
+
+    fn by_columns<'a>(&'a self, near: &'a Near) -> Option<(&'a ByColumns, &'a Near)> {
+        self.by_columns.as_ref().zip(near.by_columns.as_deref())
     }
 
     /// The same, not corrected by what launches took at other shapes.
@@ -349,7 +382,8 @@ impl Numbers {
     /// The same with half the error of such predictions on top, by which configurations are ranked: of two that are predicted alike the
     /// one is taken of which more is known.
     pub fn cautious(&self, build: &Build, sms: u32, near: &Near) -> f64 {
-        self.microseconds(build, sms, near) * (1.0 + self.error / 2.0)
+        let error = self.by_columns(near).map_or(self.error, |(it, _)| it.error);
+        self.microseconds(build, sms, near) * (1.0 + error / 2.0)
     }
 
     /// What they are the numbers of: type, kernel, variant, tile sizes.

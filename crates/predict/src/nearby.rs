@@ -55,6 +55,8 @@ pub struct Beyond(Vec<Option<i8>>);
 pub struct Near {
     /// The shape.
     pub shape: Shape,
+    /// Those of the survey whose B was stored as N × K, where the product's is.
+    pub by_columns: Option<Box<Near>>,
     /// Shapes on record, the nearest first: their numbers.
     numbers: Vec<usize>,
     /// How alike each is to the shape, and to each of the others.
@@ -85,7 +87,7 @@ impl Surveyed {
         let from = |a: usize| numbers.iter().map(move |&b| alike(distance(&self.places[a], &self.places[b])));
         let among = numbers.iter().map(|&a| from(a).collect()).collect();
         let alike = found.iter().map(|&(_, distance)| alike(distance)).collect();
-        Near { shape: *shape, numbers, alike, among, weights: RefCell::default() }
+        Near { shape: *shape, by_columns: None, numbers, alike, among, weights: RefCell::default() }
     }
 }
 
@@ -93,7 +95,7 @@ impl Near {
     /// A shape of whose surroundings nothing is known.
     pub fn nothing(shape: &Shape) -> Near {
         let (numbers, alike, among) = Default::default();
-        Near { shape: *shape, numbers, alike, among, weights: RefCell::default() }
+        Near { shape: *shape, by_columns: None, numbers, alike, among, weights: RefCell::default() }
     }
 
     /// The factor by which a configuration probably takes longer here than its terms say.

@@ -7,7 +7,8 @@
 // its columns, of which it may have as few as 8: what is multiplied is transposed, C' = B' * A', and
 // of what stages hold next to nothing is zeros. So a block has many bytes of B on their way, and
 // several blocks share an SM. Where there are few tiles, the blocks of a cluster share out K, and
-// each adds up some rows of all sums, as in wgmma_split_k.
+// each adds up some rows of all sums, as in wgmma_split_k. Of fp8 each step's sums are promoted, as in
+// wgmma_fp8; it must lie along K, so that threads fetch a B that is stored as K x N.
 //
 // Given by KERNEL: INPUT_x, OUTPUT_x  types of A and B, and of C
 //                  BM                 rows of C of a cluster: 8, 16, 32, 64 or 128; it has 64 columns
@@ -15,20 +16,26 @@
 //                  PARTS              blocks of a cluster: parts of K
 //                  TRANSPOSED         1 if B is stored as N x K
 //                  ADDED              1 if beta is not 0
-//                  map_a, map_b       boxes of BM x BK of A, and of 64 x 64 of B as it is stored,
+//                  map_a, map_b       boxes of BM x BK of A, and of 64 rows of B as it is stored,
 //                                     whose rows of 128 bytes lie swizzled
 //                  mapped             bits 0 and 1: whether map_a and map_b describe A and B
 
 #include "hopper.cuh"
 
-using T = unsigned short;  // an element of A or B: its bits
+#if defined(INPUT_E4M3)
+using T = unsigned char;  // an element of A or B: its bits
+#else
+using T = unsigned short;
+#endif
 using Out = unsigned short;
 
+constexpr bool BYTES = sizeof(T) == 1;
 constexpr int BN = 64;
-constexpr int BK = 64;  // one step along K: a row of a box has 128 bytes
+constexpr int BK = 128 / sizeof(T);  // one step along K: a row of a box has 128 bytes
+constexpr bool ALONG = TRANSPOSED || BYTES;  // a stage's rows are columns of B
 constexpr int SHARE = 4 / PARTS;  // of the warps that multiply, a block adds up those of so many
 struct alignas(1024) Stage {
-    T b[BN * BK];  // columns of B as rows; or, not TRANSPOSED, as columns
+    T b[BN * BK];  // columns of B as rows; or, not ALONG, as columns
     T a[BM * BK];  // rows of A
 };
 using Sums = float4[PARTS][SHARE][BM / 8][32];  // of each block, those of each lane
@@ -69,8 +76,8 @@ __device__ void write_to(const float4& there, int rank, float4 x) {
 // Begins c += b * a, or c = b * a: 64 columns of B, which lie either way, and BM rows of A.
 __device__ void multiply_thin(float (&c)[BM / 8][4], unsigned long long b, unsigned long long a,
                               int add) {
-#if TRANSPOSED
-#define LAYOUTS ", 0, 0;\n}"
+#if TRANSPOSED || defined(INPUT_E4M3)
+#define LAYOUTS WGMMA_ALONG_K ";\n}"
 #else
 #define LAYOUTS ", 1, 0;\n}"
 #endif
@@ -99,16 +106,18 @@ __device__ void multiply_thin(float (&c)[BM / 8][4], unsigned long long b, unsig
 #endif
 }
 
-// The same for matrices that no map describes, by the producer's lanes: 64 columns of some rows.
-template <int ROWS>
+// The same for matrices that no map describes, by the producer's lanes: 128 bytes of some rows; or,
+// ACROSS, of columns as rows.
+template <int ROWS, bool ACROSS>
 __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int cols, int ld) {
     long long pitch = ld;
     #pragma unroll 4
     for (int i = threadIdx.x % 32; i < ROWS * BK; i += 32) {
-        int r = i / BK;
-        int c = i % BK;
+        int r = ACROSS ? i % ROWS : i / BK;
+        int c = ACROSS ? i / ROWS : i % BK;
         bool inside = row + r < rows && col + c < cols;
-        to[swizzled(r, 2 * c) / 2] = inside ? from[(row + r) * pitch + col + c] : 0;
+        long long at = ACROSS ? (col + c) * pitch + row + r : (row + r) * pitch + col + c;
+        to[swizzled(r, c * (int)sizeof(T)) / sizeof(T)] = inside ? from[at] : 0;
     }
 }
 
@@ -160,7 +169,7 @@ gemm_thin_rows(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
     int begin = all * part / PARTS;
     int end = all * (part + 1) / PARTS;
     // ANCHOR_END: mapping
-    bool by_maps = (mapped & 3) == 3;
+    bool by_maps = (mapped & 3) == 3 && (TRANSPOSED || !BYTES);
     Ring ring;
     auto fetch = [&](int step) {
         Stage& stage = s.stages[ring.at];
@@ -194,11 +203,11 @@ gemm_thin_rows(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
         for (; !by_maps && step < end; ++step, ring.next()) {
             Stage& stage = s.stages[ring.at];
             wait(s.empty[ring.at], ring.parity ^ 1);
-            if (TRANSPOSED)
-                copy_box<BN>(stage.b, B, col0, step * BK, N, K, ldb);
+            if (ALONG)
+                copy_box<BN, !TRANSPOSED>(stage.b, B, col0, step * BK, N, K, ldb);
             else
-                copy_box<BK>(stage.b, B, step * BK, col0, K, N, ldb);
-            copy_box<BM>(stage.a, A, row0, step * BK, M, K, lda);
+                copy_box<BK, false>(stage.b, B, step * BK, col0, K, N, ldb);
+            copy_box<BM, false>(stage.a, A, row0, step * BK, M, K, lda);
             show_writes();  // wgmma sees it
             arrive(s.full[ring.at]);
         }
@@ -211,6 +220,7 @@ gemm_thin_rows(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
     // ANCHOR_END: producer
     // ANCHOR: mainloop
     float acc[BM / 8][4] = {};
+    float sums_of_step[BM / 8][4];  // of fp8, which are promoted
     int before = 0;  // the stage of the step before
     for (; step < end; ++step, ring.next()) {
         Stage& stage = s.stages[ring.at];
@@ -219,9 +229,16 @@ gemm_thin_rows(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
         unsigned long long a = descriptor(stage.a, 1024, 16);
         begin_products();
         #pragma unroll
-        for (int k = 0; k < BK / 16; ++k)  // 16 rows of B, or 16 columns of A, in units of 16 bytes
-            multiply_thin(acc, b + k * (TRANSPOSED ? 2 : 128), a + k * 2, 1);
+        for (int k = 0; k < 4; ++k)  // 32 bytes of a row of A, or 16 rows of B, in units of 16 bytes
+            multiply_thin(BYTES ? sums_of_step : acc, b + k * (ALONG ? 2 : 128), a + k * 2,
+                          !BYTES || k > 0);
         commit_products();
+        if (BYTES) {
+            await_products<0>();
+            #pragma unroll
+            for (int i = 0; i < BM / 8 * 4; ++i)
+                acc[i / 4][i % 4] += sums_of_step[i / 4][i % 4];
+        }
         // All products but those have been made: this warpgroup is done with the stage before.
         await_products<1>();
         if (step > begin && threadIdx.x == 0)

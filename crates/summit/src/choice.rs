@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use device::{Device, nvrtc};
 use gemm::fit::{Card, runs};
-use gemm::form::Form;
+use gemm::form::{Form, Layout};
 use gemm::kernel::FindCompiler;
 use gemm::{Build, Dtype, Level, Shape};
 
@@ -109,7 +109,21 @@ pub struct Chooser {
 #[derive(Debug)]
 struct Candidate {
     build: Build,
+    /// The same for a B that is stored as N × K, if it takes one.
+    by_columns: Option<Build>,
     numbers: Option<Numbers>,
+}
+
+impl Candidate {
+    fn new(build: Build, numbers: Option<Numbers>) -> Candidate {
+        let by_columns = build.clone().in_form(&Form { layout: Layout::Columns, ..Form::PLAIN }).ok();
+        Candidate { build, by_columns, numbers }
+    }
+
+    /// What its time is predicted of.
+    fn laid_out(&self, layout: Layout) -> &Build {
+        self.by_columns.as_ref().filter(|_| layout == Layout::Columns).unwrap_or(&self.build)
+    }
 }
 
 /// What a product wants beside its shape, type and form.
@@ -142,7 +156,7 @@ impl Chooser {
         let mut candidates: Vec<Candidate> = shipped
             .filter_map(|build| {
                 let numbers = *numbers.get(&name(&build))?;
-                Some(Candidate { build, numbers: Some(numbers.clone()) })
+                Some(Candidate::new(build, Some(numbers.clone())))
             })
             .collect();
         let mut measured = Vec::new();
@@ -154,7 +168,7 @@ impl Chooser {
             let known = candidates.iter().position(|candidate| candidate.build == build);
             let candidate = known.unwrap_or(candidates.len());
             if known.is_none() {
-                candidates.push(Candidate { build, numbers: None });
+                candidates.push(Candidate::new(build, None));
             }
             measured.push((candidate, (best.shape(), best.batch.unwrap_or(1)), 1e3 * best.ms));
         }
@@ -217,7 +231,7 @@ impl Chooser {
         form: &Form,
         Wanted { takes_it, more }: Wanted,
     ) -> Option<Chosen> {
-        let (mut ranked, known) = self.ranked(timed, (*shape, count), dtype);
+        let (mut ranked, known) = self.ranked(timed, (*shape, count), dtype, form.layout);
         let measured: Vec<usize> = ranked[..known].iter().map(|(candidate, _)| *candidate).collect();
         ranked.retain(|(candidate, _)| takes_it(self.candidates[*candidate].build.level));
         let among = ranked.len();
@@ -257,27 +271,36 @@ impl Chooser {
         self.architecture
     }
 
-    /// The candidates with their microseconds, and how many of these, the first, were measured with so many products of a shape.
-    fn ranked(&self, shape: &Shape, measured: (Shape, u32), dtype: Dtype) -> (Vec<(usize, f64)>, usize) {
+    /// The candidates with their microseconds, and how many of these, the first, were measured with so many products of a shape. Of a B that
+    /// is stored as N × K nobody has measured these, and where predictions know of it, they count.
+    fn ranked(
+        &self,
+        shape: &Shape,
+        measured: (Shape, u32),
+        dtype: Dtype,
+        layout: Layout,
+    ) -> (Vec<(usize, f64)>, usize) {
         let kernel = |candidate: usize| self.candidates[candidate].build.level.name;
         let of_type = |candidate: usize| self.candidates[candidate].build.configuration.dtype == dtype;
-        let here = self.measured.iter().filter(|(candidate, at, _)| *at == measured && of_type(*candidate));
+        let near =
+            self.model.as_ref().map_or_else(|| Near::nothing(shape), |model| model.near(dtype, shape, layout));
+        let counts = |at: &(Shape, u32)| *at == measured && near.by_columns.is_none();
+        let here = self.measured.iter().filter(|(candidate, at, _)| counts(at) && of_type(*candidate));
         let mut ranked: Vec<(usize, f64)> = here.map(|&(candidate, _, time)| (candidate, time)).collect();
         let known = ranked.len();
-        let near = self.model.as_ref().map_or_else(|| Near::nothing(shape), |model| model.near(dtype, shape));
         for (place, candidate) in self.candidates.iter().enumerate() {
             let Some(numbers) = &candidate.numbers else { continue };
             if of_type(place) && !ranked[..known].iter().any(|&(other, _)| kernel(other) == kernel(place)) {
-                ranked.push((place, numbers.cautious(&candidate.build, self.sms, &near)));
+                ranked.push((place, numbers.cautious(candidate.laid_out(layout), self.sms, &near)));
             }
         }
         (ranked, known)
     }
 
-    /// The candidate in this form, if the GPU can run it.
+    /// The candidate in this form, if the GPU can run it, and by tensor maps if its times are those of launches with such.
     fn able(&self, candidate: usize, shape: &Shape, form: &Form) -> Option<Build> {
         let build = self.candidates[candidate].build.clone().in_form(form).ok()?;
-        build.plan_in(*shape, *form).ok()?;
+        build.plan_in(*shape, *form).ok().filter(|_| (build.level.needs.by_maps)(&build.configuration))?;
         self.runs(&build, &self.candidates[candidate].build).then_some(build)
     }
 

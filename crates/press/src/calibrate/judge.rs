@@ -57,7 +57,7 @@ const THIN: u32 = 16;
 /// What a model's numbers predict and choose, by a survey that they were not fitted to.
 pub fn by_numbers(survey: &Survey, model: &Model) -> Judged {
     let builds = survey.builds();
-    let near: Vec<Near> = survey.lines.iter().map(|line| model.near(survey.dtype, &line.shape)).collect();
+    let near: Vec<Near> = survey.lines.iter().map(|line| model.near(survey.dtype, &line.shape, survey.layout())).collect();
     let mut columns = Vec::new();
     for (column, build) in builds.iter().enumerate() {
         let Some(build) = build else { continue };
@@ -75,8 +75,9 @@ pub fn shipped(survey: &Survey, model: &Model) -> Judged {
     // The choice is the library's own, by whatever it knows.
     let chooser = Chooser::new(model.architecture, model.sms);
     judged.choices.clear();
+    let form = Form { layout: survey.layout(), ..Form::PLAIN };
     for line in &survey.lines {
-        let chosen = chooser.best(&line.shape, survey.dtype, &Form::PLAIN);
+        let chosen = chooser.best(&line.shape, survey.dtype, &form);
         let column = chosen.and_then(|chosen| builds.iter().position(|build| build.as_ref() == Some(&chosen)));
         judged.choices.extend(column.and_then(|column| Choice::of(survey, line.shape, column)));
     }
@@ -167,10 +168,11 @@ impl Judged {
         });
         let both = thin.iter().chain(&wide).copied();
         let mut text = format!(
-            "{}, {} shapes on {}, {}\n  relative error of predicted times: median {:.1} %, mean {:.1} %, {:.1} % of them within 15 %\n  of \
+            "{}{}, {} shapes on {}, {}\n  relative error of predicted times: median {:.1} %, mean {:.1} %, {:.1} % of them within 15 %\n  of \
              what is at most twice as slow as the fastest: median {:.1} %, {:.1} % of it within 15 %\n  fastest ÷ chosen: geometric mean {:.3}, least {:.3}\n  cuBLAS ÷ chosen: \
              geometric mean {:.3}, least {:.3} where M and N are at least {THIN}, and {:.3} elsewhere\n",
             survey.dtype,
+            if survey.layout().is_rows() { "" } else { ", B as N x K" },
             off.shapes,
             survey.said("gpu").unwrap_or_default(),
             self.how,

@@ -1,5 +1,6 @@
 //! `press calibrate`: from surveys to the numbers that times are predicted from, and how far predictions and choices are off.
 
+mod columns;
 mod fit;
 mod judge;
 
@@ -10,6 +11,7 @@ use archive::Texts;
 use clap::Args;
 use emulator::gpu::GPUS;
 use emulator::occupancy::occupancy;
+use gemm::form::Form;
 use gemm::kernel::shipped;
 use gemm::{Build, Dtype, Error, Shape};
 use predict::nearby::{Beyond, Surveyed};
@@ -128,11 +130,14 @@ pub fn model(surveys: &[Survey], unseen: &[Survey]) -> Result<(Model, Vec<Judged
         records: Vec::new(),
         errors: Vec::new(),
         surveyed: Vec::new(),
+        errors_by_columns: Vec::new(),
+        surveyed_by_columns: Vec::new(),
         configurations: Vec::new(),
     };
     model.records.extend(surveys.iter().map(record));
     let mut all = Vec::new();
-    for survey in &Survey::joined(surveys) {
+    let joined = Survey::joined(surveys);
+    for survey in joined.iter().filter(|survey| survey.is_usual()) {
         let taken = taken(survey, architecture)?;
         let predicted = crossed(survey, &taken, sms);
         let lines: Vec<&Line> = survey.lines.iter().collect();
@@ -145,9 +150,18 @@ pub fn model(surveys: &[Survey], unseen: &[Survey]) -> Result<(Model, Vec<Judged
         model.configurations.extend(numbers.into_iter().flatten());
         let how = "at shapes that nothing was fitted to: each fifth by what is fitted to the others";
         let judged = Judged::new(survey, &predicted, how);
-        let other = unseen.iter().find(|other| other.dtype == survey.dtype && said(other, "gpu") == model.gpu);
+        let is_like = |other: &&Survey| other.dtype == survey.dtype && other.layout() == survey.layout();
+        let other = unseen.iter().find(|other| is_like(other) && said(other, "gpu") == model.gpu);
         let off = other.map(|other| judge::by_numbers(other, &model).off(other));
         model.errors.push(off.unwrap_or_else(|| judged.off(survey)));
+        all.push(judged);
+    }
+    for survey in joined.iter().filter(|survey| !survey.is_usual()) {
+        let taken = taken(survey, architecture)?;
+        let predicted = columns::fit(&mut model, survey, &taken);
+        let how = "at shapes that no factor was fitted to: each fifth by what is fitted to the others";
+        let judged = Judged::new(survey, &predicted, how);
+        model.errors_by_columns.push(judged.off(survey));
         all.push(judged);
     }
     Ok((model, all))
@@ -180,7 +194,8 @@ fn taken(survey: &Survey, architecture: u32) -> Result<Vec<Taken>, Error> {
                 format!("the shipped PTX of {} is not of its kernel: no time can be fitted", build.level.name);
             Error::usage(message, "`cargo x ptx` makes it anew; then build `press` again")
         };
-        let (header, _) = shipped(&build).map_err(stale)?;
+        // Not every tile is shipped for each way to store B, and a block's needs hardly differ.
+        let (header, _) = shipped(&build).or_else(|_| shipped(&plain(&build)?)).map_err(stale)?;
         let (Some(gpu), Some(needs)) = (gpu, header.resources.get(&architecture)) else { continue };
         let shared = needs.shared_bytes + build.dynamic_shared();
         let blocks_per_sm = occupancy(gpu, build.threads(), needs.registers, shared).blocks_per_sm;
@@ -189,6 +204,11 @@ fn taken(survey: &Survey, architecture: u32) -> Result<Vec<Taken>, Error> {
         }
     }
     Ok(taken)
+}
+
+/// The same configuration for the plain product.
+fn plain(build: &Build) -> Result<Build, Error> {
+    build.clone().in_form(&Form::PLAIN)
 }
 
 /// The shapes of some lines.
@@ -222,6 +242,7 @@ impl Taken {
             error: 0.0,
             microseconds: microseconds.map(rounded),
             beyond: Beyond::default(),
+            by_columns: None,
         };
         let both = |line: &&Line| Some((measured(line)?, numbers.by_terms(&self.build, sms, &line.shape)));
         numbers.beyond = Beyond::of(lines.iter().map(both));
@@ -302,7 +323,7 @@ mod tests {
         let gpu = surveys[0].said("gpu").unwrap().to_string();
         let shipped = models().iter().find(|model| model.gpu == gpu).unwrap();
         let mut surveyed = Vec::new();
-        for survey in &Survey::joined(&surveys) {
+        for survey in Survey::joined(&surveys).iter().filter(|survey| survey.is_usual()) {
             let times =
                 |column: usize| survey.lines.iter().filter_map(move |line| line.builds()[column].microseconds());
             let enough = taken(survey, shipped.architecture)

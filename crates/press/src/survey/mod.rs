@@ -14,7 +14,7 @@ use device::cuda::Gpu;
 use device::survey::Survey as Ground;
 use device::turns::{Contender, Pace};
 use device::{Backend, Device, vendor};
-use gemm::form::Form;
+use gemm::form::{Form, Layout};
 use gemm::timing::L2_POLICY;
 use gemm::{Build, Dtype, Error, Shape};
 use levels::builds;
@@ -26,8 +26,8 @@ use lab::flags;
 use lab::output::note;
 use lab::provenance::{commit, file_name, now, nvidia_smi, state};
 use lab::takers::all;
-use record::{Cell, Line, Survey};
-use shapes::{MOST, Range, shapes};
+use record::{Cell, LAYOUT, Line, NK, Survey};
+use shapes::{MOST, Range, layers, shapes};
 
 /// Every shipped configuration on shapes drawn from a seed, on a GPU, into a file
 #[derive(Debug, Clone, Args)]
@@ -39,6 +39,9 @@ pub struct Command {
     /// Element type
     #[arg(long, value_name = "DTYPE", default_value = "f32")]
     dtype: Dtype,
+    /// How B is stored: kn or nk
+    #[arg(long, value_name = "LAYOUT", default_value = "kn", value_parser = ["kn", "nk"])]
+    layout: String,
     /// Shapes, log-uniform from 1 to 8192 in each size, half of them aligned and half odd
     #[arg(long, value_name = "N", default_value_t = 300)]
     count: usize,
@@ -54,8 +57,11 @@ pub struct Command {
     /// All sizes are rounded down to multiples of this: rows begin at the same place of a cache's sets
     #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     multiple: Option<u32>,
+    /// Shapes of layers: 1 to 4096 rows, by weights of up to 65536 x 16384
+    #[arg(long, conflicts_with_all = ["least", "thin", "multiple"])]
+    layers: bool,
     /// These shapes, MxNxK, in place of drawn ones
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = flags::shape, conflicts_with_all = ["count", "seed", "least", "thin", "multiple"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = flags::shape, conflicts_with_all = ["count", "seed", "least", "thin", "multiple", "layers"])]
     shapes: Vec<Shape>,
     /// Begin no shape after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
@@ -81,13 +87,27 @@ pub fn run(command: &Command, words: &[String]) -> Result<ExitCode, Error> {
     let began = Instant::now();
     let (device, _) = Device::pick(Backend::Cuda, false)?;
     let Device::Cuda(gpu) = &device else { return Err(Error::usage("no CUDA device", "measure on a GPU")) };
-    let takers = builds(&all(&command.levels)?, command.dtype, true)?;
+    let layout = if command.layout == NK { Layout::Columns } else { Layout::Rows };
+    let form = Form { layout, ..Form::PLAIN };
+    let plain = builds(&all(&command.levels)?, command.dtype, true)?;
+    // A level has no other form.
+    let takers: Vec<Build> = match layout {
+        Layout::Rows => plain,
+        Layout::Columns => plain.into_iter().filter_map(|build| build.in_form(&form).ok()).collect(),
+    };
     let range = Range { least: command.least, thin: command.thin, multiple: command.multiple };
-    let drawn =
-        if command.shapes.is_empty() { shapes(command.count, command.seed, range) } else { command.shapes.clone() };
+    let drawn = match command.shapes.is_empty() {
+        true if command.layers => layers(command.count, command.seed),
+        true => shapes(command.count, command.seed, range),
+        false => command.shapes.clone(),
+    };
     let side = |size: fn(&Shape) -> u32| drawn.iter().map(size).max().unwrap_or(1).max(MOST) as usize;
-    let elements = side(|s| s.m).max(side(|s| s.k)) * side(|s| s.n).max(side(|s| s.k));
+    let elements = match command.layers || !command.shapes.is_empty() {
+        false => side(|s| s.m).max(side(|s| s.k)) * side(|s| s.n).max(side(|s| s.k)),
+        true => drawn.iter().map(largest).max().unwrap_or(1),
+    };
     let (ground, refused) = Ground::new(gpu, command.dtype, elements, &takers, 1)?;
+    let ground = if layout == Layout::Columns { ground.in_form(form) } else { ground };
     refused.iter().for_each(|(build, error)| note(&format!("note: {build} is left out: {error}")));
     note(&format!("{} kernels loaded in {:.0?}", takers.len() - refused.len(), began.elapsed()));
     let file = match command.out.is_dir() {
@@ -104,7 +124,7 @@ pub fn run(command: &Command, words: &[String]) -> Result<ExitCode, Error> {
         if began.elapsed().as_secs() >= command.seconds {
             break;
         }
-        let chosen = chooser.best(&shape, command.dtype, &Form::PLAIN);
+        let chosen = chooser.best(&shape, command.dtype, &form);
         let cells = measured(gpu, &ground, &takers, chosen.as_ref(), (shape, command.dtype))?;
         for (place, cell) in cells.iter().enumerate() {
             if let Cell::Failed(why) = cell {
@@ -123,6 +143,12 @@ pub fn run(command: &Command, words: &[String]) -> Result<ExitCode, Error> {
     Survey::note(&file, "measured", &format!("{done} of {} shapes", drawn.len()))?;
     note(&format!("{done} of {} shapes in {:.0?}, in {}", drawn.len(), began.elapsed(), file.display()));
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Elements of the largest of its matrices.
+fn largest(shape: &Shape) -> usize {
+    let [m, n, k] = [shape.m, shape.n, shape.k].map(|size| size as usize);
+    (m * k).max(k * n).max(m * n)
 }
 
 /// `nvidia-h200-shapes-f32.csv`
@@ -158,6 +184,7 @@ fn head(gpu: &Gpu, ground: &Ground, command: &Command, words: &[String]) -> Vec<
         ("architecture", gpu.architecture().to_string()),
         ("sms", gpu.multiprocessors().to_string()),
         ("type", command.dtype.to_string()),
+        (LAYOUT, command.layout.clone()),
         ("driver", nvidia_smi("driver_version").unwrap_or_else(unknown)),
         ("cuda", gpu.cuda_version().unwrap_or_else(unknown)),
         ("cuBLAS", ground.vendor_version().unwrap_or_else(unknown)),

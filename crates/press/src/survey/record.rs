@@ -12,7 +12,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 
-use gemm::form::Form;
+use gemm::form::{Form, Layout};
 use gemm::{Build, Dtype, Error, Level, Shape};
 use summit::kernels::KERNELS;
 
@@ -20,6 +20,9 @@ use lab::takers::everyone;
 
 /// What cuBLAS's column is called.
 const VENDOR: &str = "cuBLAS";
+/// In a head, how B is stored, `kn` or `nk`: as K x N, where it is not said.
+pub const LAYOUT: &str = "layout";
+pub const NK: &str = "nk";
 /// In a head, a level whose kernel has changed since: its columns say nothing any more.
 const SUPERSEDED: &str = "superseded";
 /// In its place: the shapes at which a build copies A or B first, as none did when the survey was made.
@@ -194,11 +197,22 @@ impl Survey {
         Ok(survey)
     }
 
-    /// All surveys of a type as one, in the order in which the types come: with the head of the type's first, and the columns of all.
+    /// How its builds' B was stored.
+    pub fn layout(&self) -> Layout {
+        if self.said(LAYOUT) == Some(NK) { Layout::Columns } else { Layout::Rows }
+    }
+
+    /// Whether it is of the form in which products of its type are measured: what others are compared with.
+    pub fn is_usual(&self) -> bool {
+        self.layout() == Form::usual(self.dtype).layout
+    }
+
+    /// All surveys of a type and layout as one, in the order in which these come: with the head of the type's first, and the columns of all.
     pub fn joined(surveys: &[Survey]) -> Vec<Survey> {
         let mut all: Vec<Survey> = Vec::new();
         for survey in surveys {
-            let Some(known) = all.iter_mut().find(|known| known.dtype == survey.dtype) else {
+            let Some(known) = all.iter_mut().find(|known| known.dtype == survey.dtype && known.layout() == survey.layout())
+            else {
                 all.push(survey.clone());
                 continue;
             };
@@ -234,7 +248,9 @@ impl Survey {
         let taken = KERNELS.into_iter().filter(|_| is_older).flat_map(of).map(|build| (taken_from(&build), build));
         let named = taken.chain(everyone().flat_map(of).map(|build| (name(&build), build)));
         let named: Vec<(String, Build)> = named.collect();
-        let find = |wanted: &String| named.iter().find(|(name, _)| name == wanted).map(|(_, build)| build.clone());
+        let form = Form { layout: self.layout(), ..Form::PLAIN };
+        let in_form = |build: &Build| if self.layout().is_rows() { Some(build.clone()) } else { build.clone().in_form(&form).ok() };
+        let find = |wanted: &String| named.iter().find(|(name, _)| name == wanted).and_then(|(_, build)| in_form(build));
         self.names.iter().map(find).collect()
     }
 }

@@ -40,9 +40,46 @@ pub fn shapes(count: usize, seed: u64, range: Range) -> Vec<Shape> {
     (0..count).map(&mut shape).collect()
 }
 
+/// Products of layers: from 1 to so many rows, by weights whose N and K are multiples of 64 up to these, with so many multiply-adds at most.
+const ROWS: u32 = 4096;
+const WEIGHTS: [u32; 2] = [65_536, 16_384];
+const LEAST: u32 = 512;
+const WORK: u64 = 1 << 35;
+const OF_WEIGHTS: u64 = 1 << 28;
+
+/// So many shapes of layers: sizes are log-uniform; every other number of rows is a power of 2.
+pub fn layers(count: usize, seed: u64) -> Vec<Shape> {
+    let mut random = ChaCha12Rng::seed_from_u64(seed);
+    let mut size = |least: u32, most: u32| {
+        let [low, high] = [least, most].map(f64::from);
+        low * (high / low).powf(random.random_range(0.0..=1.0))
+    };
+    let mut drawn = Vec::new();
+    while drawn.len() < count {
+        let m = size(1, ROWS);
+        let m = if drawn.len() % 2 == 0 { 1 << (m.log2().round() as u32) } else { m.round() as u32 };
+        let [n, k] = WEIGHTS.map(|most| size(LEAST, most) as u32 / 64 * 64);
+        let weights = u64::from(n) * u64::from(k);
+        if weights <= OF_WEIGHTS && weights * u64::from(m) <= WORK {
+            drawn.push(Shape { m, n, k });
+        }
+    }
+    drawn
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn layers_have_whole_lines_and_few_rows_as_often_as_many() {
+        let shapes = layers(600, 5);
+        assert!(shapes.iter().all(|s| s.n % 64 == 0 && s.k % 64 == 0 && s.n >= LEAST && s.k >= LEAST));
+        assert!(shapes.iter().all(|s| u64::from(s.m) * u64::from(s.n) * u64::from(s.k) <= WORK));
+        let few = shapes.iter().filter(|s| s.m <= 16).count();
+        assert!((200..350).contains(&few) && shapes.iter().any(|s| s.m > 2048), "{few}");
+        assert_eq!(shapes[..9], layers(9, 5));
+    }
 
     const ALL: Range = Range { least: 1, thin: None, multiple: None };
 

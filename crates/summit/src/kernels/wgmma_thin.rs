@@ -1,5 +1,6 @@
-//! `wgmma_thin`: 16 bits by warpgroups, for a C of few rows.
+//! `wgmma_thin`: 16 bits and fp8 by warpgroups, for a C of few rows.
 
+use gemm::form::Layout;
 use gemm::{
     Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Role, Shape, Target, TensorBox,
     TensorSwizzle, Tile, Types,
@@ -14,11 +15,10 @@ const TILES: &[&[u32]] = &[
     &[8, 6, 1],
     &[32, 8, 2],
     &[32, 4, 1],
-    &[64, 5, 2],
     &[64, 3, 1],
-    &[128, 8, 2],
-    &[128, 4, 1],
 ];
+/// Those of fp8.
+const FP8: &[&[u32]] = &[TILES[0], TILES[1], &[16, 10, 4], &[64, 5, 2], &[64, 5, 4], &[64, 3, 1]];
 
 /// Sixteen products and the sum so far at once.
 const fn half(input: Element, output: Element) -> Types {
@@ -27,7 +27,7 @@ const fn half(input: Element, output: Element) -> Types {
 
 /// Columns of C of a block: rows of a product.
 const BN: u32 = 64;
-/// Elements of a step along K: 128 bytes.
+/// Elements of 16 bits of a step along K: 128 bytes.
 const BK: u32 = 64;
 
 /// What the compiler made of the kernel.
@@ -45,7 +45,11 @@ pub static KERNEL: Level = Level {
     entry: "gemm_thin_rows",
     variants: &[],
     tiles: &[("BM", 16), ("STAGES", 10), ("PARTS", 2)],
-    types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
+    types: &[
+        half(Element::Bf16, Element::Bf16).shipping(TILES),
+        half(Element::F16, Element::F16).shipping(TILES),
+        Types::usual(Dtype::of(Element::E4m3, Element::F32, Element::Bf16)).cut(32, 13, 14).promoted(2 * BK).shipping(FP8),
+    ],
     shipped: &[],
     space: &[("BM", &[8, 16, 32, 64, 128]), ("STAGES", &[3, 4, 5, 6, 8, 10, 12]), ("PARTS", &[1, 2, 4])],
     ptx: &PTX,
@@ -79,7 +83,8 @@ pub static KERNEL: Level = Level {
         cluster: |tiles| Dim3::xy(tiles["PARTS"], 1),
         decomposition: Decomposition::SplitK { parts: "PARTS", room: None },
         boxes: |c| {
-            let of = |rows| TensorBox { rows, columns: 64, swizzle: TensorSwizzle::B128 };
+            let columns = 2 * BK / c.dtype.input.bytes() as u32;
+            let of = |rows| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };
             [of(c.tiles["BM"]), of(BN), of(64)]
         },
         shared: |c| {
@@ -87,12 +92,14 @@ pub static KERNEL: Level = Level {
             let sums = if parts > 1 { BN * bm * 4 } else { 16 };
             stages * ((BN + bm) * BK * 2 + 16) + sums
         },
+        // Both operands of fp8 lie along K, or threads fetch them.
+        by_maps: |c| c.dtype.input != Element::E4m3 || c.specialization.layout == Layout::Columns,
         // The ring of every part goes round, twice and once and a bit.
         awkward: |tiles, tile| {
             let round = tiles["PARTS"] * tiles["STAGES"] * BK;
             let shape = |m, n, k| Shape { m, n, k };
             vec![
-                shape(tile.m, tile.n, 2 * round + 8),
+                shape(tile.m, tile.n, 3 * round + 16),
                 shape(tile.m + 8, tile.n + 8, round + tiles["PARTS"] * BK + 8),
                 shape(7, 9, round + 65),
             ]
