@@ -229,6 +229,8 @@ pub struct Needs {
     pub boxes: fn(&Configuration) -> [TensorBox; 3],
     /// Whether a configuration moves A and B by their maps, where these can say them. Where it does not, neither is copied first.
     pub by_maps: fn(&Configuration) -> bool,
+    /// Whether a configuration is made for how its matrices lie. Where it is not, it is right, and so slow that none chooses it.
+    pub is_meant_for: fn(&Configuration) -> bool,
     /// What is done before its launch.
     pub preparation: Option<Preparation>,
     /// How the tiles of C are divided among thread blocks.
@@ -256,6 +258,7 @@ impl Needs {
         hides_epilogues: false,
         boxes: |_| [TensorBox { rows: 1, columns: 1, swizzle: TensorSwizzle::None }; 3],
         by_maps: |_| true,
+        is_meant_for: |_| true,
         preparation: None,
         decomposition: Decomposition::DataParallel,
         asynchronous_copies: false,

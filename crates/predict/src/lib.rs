@@ -342,8 +342,11 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
 }
 
 impl Model {
-    /// What a configuration's times are predicted from, where it was measured.
+    /// What a configuration's times are predicted from, where it was measured and its matrices lie as it is made for.
     pub fn of(&self, build: &Build) -> Option<&Numbers> {
+        if !(build.level.needs.is_meant_for)(&build.configuration) {
+            return None;
+        }
         let (dtype, level, variant, tiles) = name(build);
         self.configurations.iter().find(|numbers| {
             let is_it = numbers.level == level || numbers.also.as_ref() == Some(&level);

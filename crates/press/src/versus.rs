@@ -8,12 +8,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use archive::Texts;
 use clap::Args;
 use device::cuda::Gpu;
 use device::energy::{Energy, Meter};
 use device::survey::Survey as Ground;
 use device::turns::{Contender, Pace};
-use device::{Backend, Device};
+use device::{Backend, Device, nvrtc};
 use gemm::dtype::Sum;
 use gemm::form::{Form, Layout};
 use gemm::timing::{L2_POLICY, Timing};
@@ -21,8 +22,12 @@ use gemm::{Build, Dtype, Error, Shape};
 use lab::flags;
 use lab::output::{note, print};
 use lab::provenance::{commit, now, nvidia_smi, state};
-use lab::takers::{all, chosen};
+use lab::takers::all;
 use levels::builds;
+use predict::Model;
+use summit::choice::Chooser;
+use summit::kernels::KERNELS;
+use summit::tuned::records;
 
 use crate::survey::judge::{Judge, ROWS, SAMPLES};
 
@@ -47,6 +52,9 @@ pub struct Versus {
     /// Measure joules from this size of a side on, the geometric mean of M, N and K
     #[arg(long, value_name = "SIZE")]
     energy: Option<u32>,
+    /// Choose by these times, a file of `press calibrate`, and not by those that are shipped
+    #[arg(long, value_name = "FILE")]
+    times: Option<PathBuf>,
     /// The file, which is begun anew
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -84,6 +92,7 @@ pub fn run(versus: &Versus, words: &[String]) -> Result<ExitCode, Error> {
         note(&format!("note: energy is left out: {why}"));
         None
     });
+    let chooser = chooser(gpu, versus)?;
     let mut text = head(gpu, versus, words) + COLUMNS + "\n";
     print(&text)?;
     let mut is_right = true;
@@ -91,7 +100,7 @@ pub fn run(versus: &Versus, words: &[String]) -> Result<ExitCode, Error> {
         for layout in &versus.layouts {
             let layout = if layout == "nk" { Layout::Columns } else { Layout::Rows };
             let form = Form { layout, ..Form::PLAIN };
-            let ground = match ground(gpu, versus, dtype, form) {
+            let ground = match ground(gpu, versus, &chooser, (dtype, form)) {
                 Ok(ground) => ground,
                 Err(error @ Error::Fault(_)) => return Err(error),
                 Err(error) => {
@@ -100,7 +109,7 @@ pub fn run(versus: &Versus, words: &[String]) -> Result<ExitCode, Error> {
                 }
             };
             for &shape in &versus.shapes {
-                let lines = match problem((gpu, &ground), meter.as_ref(), versus, (shape, dtype), &form) {
+                let lines = match problem((gpu, &ground, &chooser), meter.as_ref(), versus, (shape, dtype), &form) {
                     Ok((lines, right)) => {
                         is_right &= right;
                         lines
@@ -129,9 +138,31 @@ fn write(versus: &Versus, text: &str) -> Result<(), Error> {
     fs::write(file, text).map_err(unwritten)
 }
 
+/// Whoever chooses, by the times that are asked for.
+fn chooser(gpu: &Gpu, versus: &Versus) -> Result<Chooser, Error> {
+    let card = (gpu.architecture(), gpu.multiprocessors());
+    let Some(file) = &versus.times else { return Ok(Chooser::new(card.0, card.1)) };
+    let refused = |why: String| {
+        Error::usage(format!("{} has no times: {why}", file.display()), "`press calibrate` writes such a file")
+    };
+    let text = fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
+    let texts = Texts::parse(text).map_err(|error| refused(error.to_string()))?;
+    let read = |(_, text)| serde_json::from_str::<Model>(text).map_err(|error| refused(error.to_string()));
+    let models = texts.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    Ok(Chooser::of(&models, records(), &KERNELS, card, nvrtc::find))
+}
+
 /// Who takes part at a shape, the choice first.
-fn takers(gpu: &Gpu, versus: &Versus, (shape, dtype): (Shape, Dtype), form: &Form) -> Result<Vec<Build>, Error> {
-    let choice = chosen(dtype, &shape, (gpu.architecture(), gpu.multiprocessors()), form)?;
+fn takers(
+    chooser: &Chooser,
+    versus: &Versus,
+    (shape, dtype): (Shape, Dtype),
+    form: &Form,
+) -> Result<Vec<Build>, Error> {
+    let choice = chooser.best(&shape, dtype, form).ok_or_else(|| {
+        let message = format!("no kernel of the summit computes {form} in {dtype} on sm_{}", chooser.architecture());
+        Error::usage(message, "`lab predict --levels summit --shipped` lists what it has in a type")
+    })?;
     let others = match versus.levels.is_empty() {
         true => Vec::new(),
         false => builds(&all(&versus.levels)?, dtype, true)?,
@@ -146,13 +177,18 @@ fn takers(gpu: &Gpu, versus: &Versus, (shape, dtype): (Shape, Dtype), form: &For
 }
 
 /// Matrices with room for every shape, and whoever takes part at one of them.
-fn ground<'a>(gpu: &'a Gpu, versus: &Versus, dtype: Dtype, form: Form) -> Result<Ground<'a>, Error> {
+fn ground<'a>(
+    gpu: &'a Gpu,
+    versus: &Versus,
+    chooser: &Chooser,
+    (dtype, form): (Dtype, Form),
+) -> Result<Ground<'a>, Error> {
     let mut builds: Vec<Build> = Vec::new();
     let mut elements = 0;
     for &shape in &versus.shapes {
         let [m, n, k] = [shape.m, shape.n, shape.k].map(|size| size as usize);
         elements = elements.max(m * k).max(k * n).max(m * n);
-        for build in takers(gpu, versus, (shape, dtype), &form)? {
+        for build in takers(chooser, versus, (shape, dtype), &form)? {
             if !builds.contains(&build) {
                 builds.push(build);
             }
@@ -165,13 +201,13 @@ fn ground<'a>(gpu: &'a Gpu, versus: &Versus, dtype: Dtype, form: Form) -> Result
 
 /// The lines of a problem, and whether all products are right.
 fn problem(
-    (gpu, ground): (&Gpu, &Ground),
+    (gpu, ground, chooser): (&Gpu, &Ground, &Chooser),
     meter: Option<&Meter>,
     versus: &Versus,
     (shape, dtype): (Shape, Dtype),
     form: &Form,
 ) -> Result<(String, bool), Error> {
-    let takers = takers(gpu, versus, (shape, dtype), form)?;
+    let takers = takers(chooser, versus, (shape, dtype), form)?;
     let (mut found, mut is_right) = judged(gpu, ground, &takers, (shape, dtype))?;
     narrow(ground, &mut found, shape)?;
     let times = ground.in_turns(&found.iter().map(|taker| &taker.contender).collect::<Vec<_>>(), shape, PACE)?;

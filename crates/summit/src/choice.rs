@@ -297,10 +297,10 @@ impl Chooser {
         (ranked, known)
     }
 
-    /// The candidate in this form, if the GPU can run it, and by tensor maps if its times are those of launches with such.
+    /// The candidate in this form, if that is what it is made for and the GPU can run it.
     fn able(&self, candidate: usize, shape: &Shape, form: &Form) -> Option<Build> {
         let build = self.candidates[candidate].build.clone().in_form(form).ok()?;
-        build.plan_in(*shape, *form).ok().filter(|_| (build.level.needs.by_maps)(&build.configuration))?;
+        build.plan_in(*shape, *form).ok().filter(|_| (build.level.needs.is_meant_for)(&build.configuration))?;
         self.runs(&build, &self.candidates[candidate].build).then_some(build)
     }
 

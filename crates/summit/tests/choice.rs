@@ -3,11 +3,12 @@
 use device::Device;
 use device::nvrtc::nowhere;
 use gemm::form::{Form, Layout};
-use gemm::{Dtype, Level, Shape};
+use gemm::kernel::{Compiler, Resources};
+use gemm::{Dtype, Level, Shape, Source};
 use predict::nearby::{Beyond, Surveyed};
-use predict::{Model, Numbers, Sharing, TERMS, models};
+use predict::{ByColumns, Model, Numbers, Sharing, TERMS, models};
 use summit::choice::{Chooser, Why, best, by_tile};
-use summit::kernels::{fma_split_k, fma_stream_k, mma_sync, thin, wgmma_fp8, wgmma_ping_pong};
+use summit::kernels::{fma_rows, fma_split_k, fma_stream_k, mma_sync, thin, wgmma_fp8, wgmma_ping_pong};
 use summit::tuned::{Best, Record, Run, records};
 
 /// A kernel with a small tile, and one with a large one.
@@ -77,6 +78,7 @@ fn numbers(kernel: &str, tiles: &str, [launch, step]: [f64; 2]) -> Numbers {
         error: 0.0,
         microseconds,
         beyond: Beyond::default(),
+        by_columns: None,
     }
 }
 
@@ -90,6 +92,8 @@ fn model(architecture: u32) -> Model {
         records: Vec::new(),
         errors: Vec::new(),
         surveyed: Vec::new(),
+        errors_by_columns: Vec::new(),
+        surveyed_by_columns: Vec::new(),
         configurations: vec![numbers(SPLIT_K, FEW, [2.0, 1.0]), numbers(STREAM_K, MANY, [10.0, 4.0])],
     }
 }
@@ -139,6 +143,68 @@ fn what_launches_took_nearby_decides_where_it_is_near() {
         vec![Numbers { beyond: third, ..numbers(SPLIT_K, FEW, [30.0, 0.0]) }, numbers(STREAM_K, MANY, [33.0, 0.0])];
     assert_eq!(chosen(&[known.clone()], &[], &BOTH, SMALL), large());
     assert_eq!(chosen(&[known], &[], &BOTH, shape(1, 1, 1)), small(), "nothing is known there");
+}
+
+/// A compiler that is there and is not asked: whatever is chosen could run.
+#[derive(Debug)]
+struct Idle;
+
+impl Compiler for Idle {
+    fn version(&self) -> String {
+        "13.0".into()
+    }
+
+    fn ptx(&self, source: &Source, _: &[String]) -> Result<String, String> {
+        Err(format!("{source:?} is not to be compiled"))
+    }
+
+    fn resources(&self, _: &Source, _: &[String], _: u32, _: Option<&str>) -> Option<Resources> {
+        None
+    }
+
+    fn machine_code(&self, source: &Source, options: &[String], _: u32) -> Result<Vec<u8>, String> {
+        self.ptx(source, options).map(String::into_bytes)
+    }
+}
+
+#[test]
+fn of_a_b_that_is_stored_as_n_x_k_its_own_times_decide() {
+    let columns = Form { layout: Layout::Columns, ..Form::PLAIN };
+    let mut known = model(90);
+    let by_columns = |factor, beyond| Some(ByColumns { factor, error: 0.0, beyond });
+    known.configurations[0].by_columns = by_columns(8.0, Beyond::default());
+    known.configurations[1].by_columns = by_columns(1.0, Beyond::default());
+    let record = [record(90, vec![entry(128, SPLIT_K, FEW, 1e-3)])];
+    let chosen = |known: &Model, form: &Form| {
+        let chooser = Chooser::of(std::slice::from_ref(known), &record, &BOTH, (90, 132), || Ok(&Idle));
+        chooser.best(&SMALL, Dtype::F32, form).map(|build| (build.level.name, build.configuration.tiles.to_string()))
+    };
+    assert_eq!(chosen(&known, &columns), small(), "nobody has surveyed the type so");
+    known.surveyed_by_columns = vec![Surveyed::new(Dtype::F32, vec![SMALL])];
+    assert_eq!(chosen(&known, &columns), large(), "nor does a record of the plain product count");
+    assert_eq!(chosen(&known, &Form::PLAIN), small());
+    // Beside a factor, what launches took at this very shape.
+    known.configurations[0].by_columns = by_columns(1.0, Beyond::default());
+    assert_eq!(chosen(&known, &columns), small());
+    known.configurations[0].microseconds = numbers(SPLIT_K, FEW, [10.0, 4.0]).microseconds;
+    known.configurations[1].microseconds = known.configurations[0].microseconds;
+    let longer = |times| Beyond::of([Some(times)].into_iter());
+    known.configurations[0].by_columns = by_columns(1.0, longer((1.4, 1.0)));
+    assert_eq!(chosen(&known, &columns), large());
+}
+
+#[test]
+fn what_is_not_made_for_a_layout_is_not_chosen_there() {
+    let columns = Form { layout: Layout::Columns, ..Form::PLAIN };
+    let mut known = model(90);
+    known.configurations.push(numbers("summit fma_rows", "ROWS=1 COLS=4 WARPS=4 DEEP=4", [1.0, 0.0]));
+    let kernels = [BOTH[0], &fma_rows::KERNEL];
+    let chosen = |form: &Form| {
+        let chooser = Chooser::of(std::slice::from_ref(&known), &[], &kernels, (90, 132), nowhere);
+        chooser.best(&SMALL, Dtype::F32, form).map(|build| build.level.name)
+    };
+    assert_eq!(chosen(&columns), Some("summit fma_rows"));
+    assert_eq!(chosen(&Form::PLAIN), Some(SPLIT_K));
 }
 
 #[test]
@@ -227,7 +293,7 @@ fn without_a_record_a_large_problem_gets_a_large_tile_and_a_small_one_many_block
         let build = by_tile(&[&mma_sync::KERNEL], 90, 132, &shape, Dtype::F64, &Form::PLAIN).unwrap();
         build.configuration.tiles.sizes()[..2].to_vec()
     };
-    assert_eq!([4096, 1024, 64].map(chosen), [[128, 128], [64, 64], [32, 32]]);
+    assert_eq!([4096, 1024, 64].map(chosen), [[128, 128], [64, 64], [16, 32]]);
 }
 
 #[test]

@@ -23,6 +23,7 @@ kernel!(fma_vectors);
 kernel!(fma_pipeline);
 kernel!(fma_split_k);
 kernel!(fma_stream_k);
+kernel!(fma_rows);
 kernel!(mma_sync);
 kernel!(wgmma_clusters, persistent);
 kernel!(wgmma_split_k);

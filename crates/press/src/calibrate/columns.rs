@@ -1,11 +1,11 @@
 //! By how much times differ where B is stored as N × K.
 
 use predict::nearby::{Beyond, Near, Surveyed};
-use predict::{ByColumns, Model};
+use predict::{ByColumns, Model, Numbers};
 
 use super::judge::Predicted;
 use super::{FOLDS, LEAST, Taken, rounded};
-use crate::survey::record::Survey;
+use crate::survey::record::{Line, Survey};
 
 /// A time that was measured, and what the numbers of the plain product say of it.
 type Both = Option<(f64, f64)>;
@@ -25,6 +25,12 @@ pub fn fit(model: &mut Model, survey: &Survey, taken: &[Taken]) -> Vec<Predicted
         .collect();
     let mut all = Vec::new();
     for one in taken {
+        // What nobody has measured with the other layout has numbers of this one.
+        if model.of(&one.build).is_none() {
+            let lines: Vec<&Line> = survey.lines.iter().collect();
+            let own = one.numbers(model.sms, &lines).map(|numbers| Numbers { beyond: Beyond::default(), ..numbers });
+            model.configurations.extend(own);
+        }
         let Some(numbers) = model.of(&one.build) else { continue };
         let times = survey.lines.iter().map(|line| line.builds()[one.column].microseconds());
         let predicted = plain.iter().map(|near| numbers.microseconds(&one.build, model.sms, near));

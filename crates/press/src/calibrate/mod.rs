@@ -195,7 +195,7 @@ fn taken(survey: &Survey, architecture: u32) -> Result<Vec<Taken>, Error> {
             Error::usage(message, "`cargo x ptx` makes it anew; then build `press` again")
         };
         // Not every tile is shipped for each way to store B, and a block's needs hardly differ.
-        let (header, _) = shipped(&build).or_else(|_| shipped(&plain(&build)?)).map_err(stale)?;
+        let (header, _) = shipped(&build).or_else(|_| shipped(&plain(&build))).map_err(stale)?;
         let (Some(gpu), Some(needs)) = (gpu, header.resources.get(&architecture)) else { continue };
         let shared = needs.shared_bytes + build.dynamic_shared();
         let blocks_per_sm = occupancy(gpu, build.threads(), needs.registers, shared).blocks_per_sm;
@@ -207,8 +207,8 @@ fn taken(survey: &Survey, architecture: u32) -> Result<Vec<Taken>, Error> {
 }
 
 /// The same configuration for the plain product.
-fn plain(build: &Build) -> Result<Build, Error> {
-    build.clone().in_form(&Form::PLAIN)
+fn plain(build: &Build) -> Build {
+    build.clone().in_form(&Form::PLAIN).unwrap_or_else(|_| build.clone())
 }
 
 /// The shapes of some lines.

@@ -6,6 +6,7 @@
 //! - [`fma_pipeline`]: f32 and f64 by multiply-adds, with asynchronous copies and two sets of registers
 //! - [`fma_split_k`]: f32 and f64 by multiply-adds; warps and blocks share out K
 //! - [`fma_stream_k`]: f32 and f64 by multiply-adds; the blocks of the last round share its tiles
+//! - [`fma_rows`]: f32 and f64 by multiply-adds, for a C of few rows and a B that is stored as N × K
 //! - [`mma_sync`]: 16 bits, tf32 and f64 by the tensor cores of sm_80 and later
 //! - [`wgmma_clusters`]: 16 bits by the warpgroups of sm_90, in clusters of persistent blocks
 //! - [`wgmma_split_k`]: 16 bits by warpgroups; the blocks of a cluster share out K
@@ -24,6 +25,7 @@ use gemm::Level;
 
 pub mod fma_direct;
 pub mod fma_pipeline;
+pub mod fma_rows;
 pub mod fma_split_k;
 pub mod fma_stream_k;
 pub mod fma_tiles;
@@ -40,13 +42,14 @@ pub mod wgmma_tf32;
 pub mod wgmma_thin;
 
 /// Every kernel; those that run on the oldest cards come first.
-pub static KERNELS: [&Level; 16] = [
+pub static KERNELS: [&Level; 17] = [
     &fma_direct::KERNEL,
     &fma_tiles::KERNEL,
     &fma_vectors::KERNEL,
     &fma_pipeline::KERNEL,
     &fma_split_k::KERNEL,
     &fma_stream_k::KERNEL,
+    &fma_rows::KERNEL,
     &mma_sync::KERNEL,
     &wgmma_clusters::KERNEL,
     &wgmma_split_k::KERNEL,

@@ -94,6 +94,7 @@ pub static KERNEL: Level = Level {
         },
         // Both operands of fp8 lie along K, or threads fetch them.
         by_maps: |c| c.dtype.input != Element::E4m3 || c.specialization.layout == Layout::Columns,
+        is_meant_for: |c| c.dtype.input != Element::E4m3 || c.specialization.layout == Layout::Columns,
         // The ring of every part goes round, twice and once and a bit.
         awkward: |tiles, tile| {
             let round = tiles["PARTS"] * tiles["STAGES"] * BK;
