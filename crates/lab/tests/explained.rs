@@ -278,7 +278,7 @@ fn an_index_that_is_wrong_is_told_by_what_comes_instead() {
                       int r = t / (N / 16) * 16 + threadIdx.y, c = t % (N / 16) * 16 + threadIdx.x;\n\
                       for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\nC[r * N + c] = s;\n}\n";
     let kept = tried("kept-sum", TAKES, persistent, "--m 64 --n 32 --k 48 --block 16,16 --grid 3");
-    says(&kept, 1, &["besides its own: are the accumulators set to zero before each tile?"]);
+    says(&kept, 1, &["A sum begins with 0 in each turn, inside the loop over tiles"]);
     let scaled = tried(
         "scaled",
         &format!("{TAKES}, float alpha, float beta"),

@@ -31,8 +31,8 @@ fn what_the_summit_does_not_have_is_said_in_a_line() {
     refused("summit thin --dtype e4m3", "summit thin does not multiply e4m3");
     refused("summit --k 8 --lda 7", "rows of A are 7 elements apart, and have 8");
     refused(
-        "summit --gpu t4 --beta 1 --backend emulator",
-        "no kernel of the summit computes C = A·B + C in f32 on sm_75",
+        "summit --gpu t4 --dtype bf16 --beta 1 --backend emulator",
+        "no kernel of the summit computes C = A·B + C in bf16 on sm_75",
     );
     refused("compare --levels 1,thick", "there is no level `thick`");
 }
