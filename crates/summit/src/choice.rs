@@ -282,8 +282,7 @@ impl Chooser {
     ) -> (Vec<(usize, f64)>, usize) {
         let kernel = |candidate: usize| self.candidates[candidate].build.level.name;
         let of_type = |candidate: usize| self.candidates[candidate].build.configuration.dtype == dtype;
-        let near =
-            self.model.as_ref().map_or_else(|| Near::nothing(shape), |model| model.near(dtype, shape, layout));
+        let near = self.model.as_ref().map_or_else(|| Near::nothing(shape), |model| model.near(dtype, shape, layout));
         let counts = |at: &(Shape, u32)| *at == measured && near.by_columns.is_none();
         let here = self.measured.iter().filter(|(candidate, at, _)| counts(at) && of_type(*candidate));
         let mut ranked: Vec<(usize, f64)> = here.map(|&(candidate, _, time)| (candidate, time)).collect();

@@ -14,7 +14,10 @@ type Both = Option<(f64, f64)>;
 pub fn fit(model: &mut Model, survey: &Survey, taken: &[Taken]) -> Vec<Predicted> {
     let shapes = || survey.lines.iter().map(|line| line.shape);
     let surveyed = |keep: &dyn Fn(usize) -> bool| {
-        Surveyed::new(survey.dtype, shapes().enumerate().filter(|(line, _)| keep(*line)).map(|(_, shape)| shape).collect())
+        Surveyed::new(
+            survey.dtype,
+            shapes().enumerate().filter(|(line, _)| keep(*line)).map(|(_, shape)| shape).collect(),
+        )
     };
     let plain: Vec<Near> = shapes().map(|shape| model.near(survey.dtype, &shape, gemm::form::Layout::Rows)).collect();
     let folds: Vec<Vec<Near>> = (0..FOLDS)
@@ -74,7 +77,11 @@ mod tests {
         let both = [Some((20.0, 10.0)), None, Some((5.0, 10.0)), Some((10.0, 10.0))];
         let (factor, beyond) = relative(&both);
         assert_eq!(factor, 1.0);
-        assert_eq!(beyond, Beyond::of([Some((1.5683, 1.0)), None, Some((0.6376, 1.0)), Some((1.0, 1.0))].into_iter()), "at most 45 %");
+        assert_eq!(
+            beyond,
+            Beyond::of([Some((1.5683, 1.0)), None, Some((0.6376, 1.0)), Some((1.0, 1.0))].into_iter()),
+            "at most 45 %"
+        );
         assert_eq!(relative(&[Some((3.0, 1.5))]).0, 2.0);
     }
 }

@@ -57,7 +57,8 @@ const THIN: u32 = 16;
 /// What a model's numbers predict and choose, by a survey that they were not fitted to.
 pub fn by_numbers(survey: &Survey, model: &Model) -> Judged {
     let builds = survey.builds();
-    let near: Vec<Near> = survey.lines.iter().map(|line| model.near(survey.dtype, &line.shape, survey.layout())).collect();
+    let near: Vec<Near> =
+        survey.lines.iter().map(|line| model.near(survey.dtype, &line.shape, survey.layout())).collect();
     let mut columns = Vec::new();
     for (column, build) in builds.iter().enumerate() {
         let Some(build) = build else { continue };

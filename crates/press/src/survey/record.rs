@@ -211,7 +211,8 @@ impl Survey {
     pub fn joined(surveys: &[Survey]) -> Vec<Survey> {
         let mut all: Vec<Survey> = Vec::new();
         for survey in surveys {
-            let Some(known) = all.iter_mut().find(|known| known.dtype == survey.dtype && known.layout() == survey.layout())
+            let Some(known) =
+                all.iter_mut().find(|known| known.dtype == survey.dtype && known.layout() == survey.layout())
             else {
                 all.push(survey.clone());
                 continue;
@@ -249,8 +250,11 @@ impl Survey {
         let named = taken.chain(everyone().flat_map(of).map(|build| (name(&build), build)));
         let named: Vec<(String, Build)> = named.collect();
         let form = Form { layout: self.layout(), ..Form::PLAIN };
-        let in_form = |build: &Build| if self.layout().is_rows() { Some(build.clone()) } else { build.clone().in_form(&form).ok() };
-        let find = |wanted: &String| named.iter().find(|(name, _)| name == wanted).and_then(|(_, build)| in_form(build));
+        let in_form = |build: &Build| {
+            if self.layout().is_rows() { Some(build.clone()) } else { build.clone().in_form(&form).ok() }
+        };
+        let find =
+            |wanted: &String| named.iter().find(|(name, _)| name == wanted).and_then(|(_, build)| in_form(build));
         self.names.iter().map(find).collect()
     }
 }

@@ -8,15 +8,7 @@ use gemm::{
 
 /// Tile sizes that are shipped, the default first: of each number of rows, blocks of which two fit on an SM and share out K in pairs, and
 /// blocks of which four fit on an SM.
-const TILES: &[&[u32]] = &[
-    &[16, 10, 2],
-    &[16, 5, 1],
-    &[8, 12, 2],
-    &[8, 6, 1],
-    &[32, 8, 2],
-    &[32, 4, 1],
-    &[64, 3, 1],
-];
+const TILES: &[&[u32]] = &[&[16, 10, 2], &[16, 5, 1], &[8, 12, 2], &[8, 6, 1], &[32, 8, 2], &[32, 4, 1], &[64, 3, 1]];
 /// Those of fp8.
 const FP8: &[&[u32]] = &[TILES[0], TILES[1], &[16, 10, 4], &[64, 5, 2], &[64, 5, 4], &[64, 3, 1]];
 
@@ -48,7 +40,10 @@ pub static KERNEL: Level = Level {
     types: &[
         half(Element::Bf16, Element::Bf16).shipping(TILES),
         half(Element::F16, Element::F16).shipping(TILES),
-        Types::usual(Dtype::of(Element::E4m3, Element::F32, Element::Bf16)).cut(32, 13, 14).promoted(2 * BK).shipping(FP8),
+        Types::usual(Dtype::of(Element::E4m3, Element::F32, Element::Bf16))
+            .cut(32, 13, 14)
+            .promoted(2 * BK)
+            .shipping(FP8),
     ],
     shipped: &[],
     space: &[("BM", &[8, 16, 32, 64, 128]), ("STAGES", &[3, 4, 5, 6, 8, 10, 12]), ("PARTS", &[1, 2, 4])],
