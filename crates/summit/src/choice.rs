@@ -373,7 +373,8 @@ fn largest(
         let fits = |build: &Build| {
             let configuration = &build.configuration;
             let same_form = configuration.specialization == form.specialization();
-            configuration.dtype == dtype && same_form && build.is_first_variant()
+            let is_meant = (kernel.needs.is_meant_for)(configuration);
+            configuration.dtype == dtype && same_form && is_meant && build.is_first_variant()
         };
         let takes_it = form.is_plain() || kernel.takes_any_form();
         for build in kernel.all_shipped_builds().into_iter().filter(|build| takes_it && fits(build)) {
