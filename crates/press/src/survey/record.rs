@@ -208,13 +208,14 @@ impl Survey {
     }
 
     /// All surveys of a type and layout as one, in the order in which these come: with the head of the type's first, and the columns of all.
+    /// A build that the summit took over has one column, of its name now.
     pub fn joined(surveys: &[Survey]) -> Vec<Survey> {
         let mut all: Vec<Survey> = Vec::new();
-        for survey in surveys {
+        for survey in surveys.iter().map(Survey::with_names_of_now) {
             let Some(known) =
                 all.iter_mut().find(|known| known.dtype == survey.dtype && known.layout() == survey.layout())
             else {
-                all.push(survey.clone());
+                all.push(survey);
                 continue;
             };
             known
@@ -232,6 +233,14 @@ impl Survey {
             }));
         }
         all
+    }
+
+    fn with_names_of_now(&self) -> Survey {
+        let builds = self.builds();
+        let now =
+            builds.iter().zip(&self.names).map(|(build, known)| build.as_ref().map_or_else(|| known.clone(), name));
+        let names = now.collect();
+        Survey { names, ..self.clone() }
     }
 
     /// A word of the head.
