@@ -51,10 +51,7 @@ impl<'a> Beside<'a> {
 
     /// Where it runs.
     pub fn place(&self) -> String {
-        match self.gpus {
-            Some(_) => "on GPUs".to_string(),
-            None => format!("on emulated ranks, times by a model of {}", self.how.gpu),
-        }
+        if self.gpus.is_some() { "on GPUs" } else { "on emulated ranks" }.to_string()
     }
 
     /// A row for every variant over so many ranks, on GPUs for all that is measured beside them as well; and what is to be said of them.
