@@ -139,6 +139,9 @@ pub struct Numbers {
     /// How far predictions at shapes that nothing was fitted to are off: the root of the mean square of relative errors, each
     /// counted as 0.5 at most.
     pub error: f64,
+    /// Products of numbers in the largest of the shapes that it was measured at, M·N·K.
+    #[serde(default)]
+    pub most: f64,
     /// Microseconds of each of [`TERMS`], none negative.
     #[serde(with = "of_each_term")]
     pub microseconds: [f64; TERMS.len()],
@@ -365,6 +368,14 @@ impl Model {
     }
 }
 
+/// How many times as large as the largest that was measured a shape may be.
+const BEYOND: f64 = 4.0;
+
+/// Products of numbers in a product of matrices.
+pub fn products(shape: &Shape) -> f64 {
+    f64::from(shape.m) * f64::from(shape.n) * f64::from(shape.k)
+}
+
 impl Numbers {
     /// Microseconds that a launch is predicted to take at a shape, on a GPU with so many SMs.
     pub fn microseconds(&self, build: &Build, sms: u32, near: &Near) -> f64 {
@@ -383,9 +394,11 @@ impl Numbers {
     }
 
     /// The same with half the error of such predictions on top, by which configurations are ranked: of two that are predicted alike the
-    /// one is taken of which more is known.
+    /// one is taken of which more is known. Far beyond what it was measured at, where the GPU's power or memory may set the time, a
+    /// configuration's error may be as large as the time.
     pub fn cautious(&self, build: &Build, sms: u32, near: &Near) -> f64 {
         let error = self.by_columns(near).map_or(self.error, |(it, _)| it.error);
+        let error = if products(&near.shape) > BEYOND * self.most { 1.0 } else { error };
         self.microseconds(build, sms, near) * (1.0 + error / 2.0)
     }
 

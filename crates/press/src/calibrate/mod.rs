@@ -15,7 +15,7 @@ use gemm::form::Form;
 use gemm::kernel::shipped;
 use gemm::{Build, Dtype, Error, Shape};
 use predict::nearby::{Beyond, Surveyed};
-use predict::{Model, Numbers, Sharing, TERMS, models, terms};
+use predict::{Model, Numbers, Sharing, TERMS, models, products, terms};
 use rayon::prelude::*;
 
 use crate::survey::record::{Line, Survey};
@@ -241,6 +241,7 @@ impl Taken {
             tiles: configuration.tiles.to_string(),
             sharing,
             error: 0.0,
+            most: shapes.iter().map(products).fold(0.0, f64::max),
             microseconds: microseconds.map(rounded),
             beyond: Beyond::default(),
             by_columns: None,
