@@ -76,6 +76,7 @@ fn numbers(kernel: &str, tiles: &str, [launch, step]: [f64; 2]) -> Numbers {
         tiles,
         sharing,
         error: 0.0,
+        most: f64::MAX,
         microseconds,
         beyond: Beyond::default(),
         by_columns: None,
@@ -251,6 +252,17 @@ fn what_cannot_run_is_passed_over() {
     // The small tile is not shipped in this form.
     assert_eq!(chosen(&with_it, &turned), Some(STREAM_K));
     assert_eq!(chosen(&with_it[..1], &turned), None);
+}
+
+#[test]
+fn far_beyond_what_was_measured_a_configuration_must_be_the_faster_by_half() {
+    let products = 128.0 * 128.0 * 128.0;
+    for (of_the_small, expected) in [(products / 4.0, small()), (products / 5.0, large())] {
+        let mut model = model(90);
+        model.configurations = vec![numbers(SPLIT_K, FEW, [10.0, 0.0]), numbers(STREAM_K, MANY, [14.0, 0.0])];
+        model.configurations[0].most = of_the_small;
+        assert_eq!(chosen(&[model], &[], &BOTH, SMALL), expected);
+    }
 }
 
 #[test]
