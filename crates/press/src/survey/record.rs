@@ -83,9 +83,13 @@ impl Cell {
     fn text(&self) -> String {
         match self {
             Cell::Absent => String::new(),
-            // Four digits: clocks and launches vary by more.
-            Cell::Time(time) if *time >= 1000.0 => format!("{time:.0}"),
-            Cell::Time(time) if *time >= 100.0 => format!("{time:.1}"),
+            // Three digits: clocks and launches vary by more.
+            Cell::Time(time) if *time >= 1000.0 => {
+                let unit = 10f64.powf(time.log10().floor() - 2.0);
+                format!("{:.0}", (time / unit).round() * unit)
+            }
+            Cell::Time(time) if *time >= 100.0 => format!("{time:.0}"),
+            Cell::Time(time) if *time >= 10.0 => format!("{time:.1}"),
             Cell::Time(time) => format!("{time:.2}"),
             Cell::Failed(why) => why.replace([',', '\n'], " "),
         }
@@ -290,8 +294,8 @@ mod tests {
             dtype: Dtype::F32,
             names: vec!["level1-tiling 16".into(), "level1-tiling 12".into()],
             lines: vec![
-                line(300, vec![Cell::Time(12.34), Cell::Time(345.6), Cell::Failed("wrong".into())]),
-                line(1, vec![Cell::Absent, Cell::Time(1234.0), Cell::Absent]),
+                line(300, vec![Cell::Time(12.3), Cell::Time(346.0), Cell::Failed("wrong".into())]),
+                line(1, vec![Cell::Absent, Cell::Time(1230.0), Cell::Absent]),
             ],
         }
     }
