@@ -35,11 +35,13 @@ fn kernels_are_judged() {
 
 #[test]
 fn json_says_it_all() {
+    let mut all = String::new();
     for kernel in ["scan-in-place", "place-by-turn", "stage-without-fence"] {
         let output = lab(&format!("sanitize kernels/{kernel}.cu --json"));
         serde_json::from_str::<Value>(&output.stdout).unwrap();
-        insta::assert_snapshot!(format!("{kernel}-json"), output.stdout);
+        all += &format!("# {kernel}\n{}\n", output.stdout);
     }
+    insta::assert_snapshot!("json", all);
 }
 
 /// A name, what must be there, and what may be, with the object that it is.
@@ -93,6 +95,7 @@ fn fits_the_standard(kind: &str, value: &Value) {
 /// What the standard demands of a log, as far as this program writes it.
 #[test]
 fn sarif_is_whole() {
+    let mut all = String::new();
     for (kernel, results) in [("scan-in-place", 1), ("place-by-turn", 1), ("stage-without-fence", 1), ("scan", 0)] {
         let output = lab(&format!("sanitize kernels/{kernel}.cu --sarif"));
         let log: Value = serde_json::from_str(&output.stdout).unwrap();
@@ -112,9 +115,10 @@ fn sarif_is_whole() {
             assert!(line.is_null() && result["level"] != "error" || line.as_u64().unwrap() > 0);
         }
         if results > 0 {
-            insta::assert_snapshot!(format!("{kernel}-sarif"), output.stdout);
+            all += &format!("# {kernel}\n{}\n", output.stdout);
         }
     }
+    insta::assert_snapshot!("sarif", all);
 }
 
 #[test]
