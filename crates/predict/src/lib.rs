@@ -368,8 +368,8 @@ impl Model {
     }
 }
 
-/// How many times as large as the largest that was measured a shape may be.
-const BEYOND: f64 = 4.0;
+/// The error of a prediction at twice the largest shape that was measured.
+const DOUBLED: f64 = 0.25;
 
 /// Products of numbers in a product of matrices.
 pub fn products(shape: &Shape) -> f64 {
@@ -394,11 +394,11 @@ impl Numbers {
     }
 
     /// The same with half the error of such predictions on top, by which configurations are ranked: of two that are predicted alike the
-    /// one is taken of which more is known. Far beyond what it was measured at, where the GPU's power or memory may set the time, a
-    /// configuration's error may be as large as the time.
+    /// one is taken of which more is known. Beyond what it was measured at the GPU's power or memory may set the time: each time that a
+    /// shape doubles there, a quarter more may be missing.
     pub fn cautious(&self, build: &Build, sms: u32, near: &Near) -> f64 {
         let error = self.by_columns(near).map_or(self.error, |(it, _)| it.error);
-        let error = if products(&near.shape) > BEYOND * self.most { 1.0 } else { error };
+        let error = error.max(DOUBLED * (products(&near.shape) / self.most).log2());
         self.microseconds(build, sms, near) * (1.0 + error / 2.0)
     }
 
