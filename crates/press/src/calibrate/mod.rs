@@ -241,7 +241,7 @@ impl Taken {
             tiles: configuration.tiles.to_string(),
             sharing,
             error: 0.0,
-            most: shapes.iter().map(products).fold(0.0, f64::max),
+            most: rounded(shapes.iter().map(products).fold(0.0, f64::max)),
             microseconds: microseconds.map(rounded),
             beyond: Beyond::default(),
             by_columns: None,
