@@ -5,13 +5,11 @@ mod lab;
 
 use std::fs;
 
-use lab::{lab, lacks};
+use lab::{lacks, on};
 
 /// What is said of a file with this text.
 fn said(name: &str, command: &str, text: &str, words: &str) -> (i32, String) {
-    let file = lab::scratch(&format!("cause-{name}")).join("k.cu");
-    fs::write(&file, text).unwrap();
-    let output = lab(&format!("{command} {} {words}", file.display()));
+    let output = on(&format!("cause-{name}"), command, text, words);
     (output.code, output.stdout + &output.stderr)
 }
 

@@ -4,7 +4,7 @@ mod lab;
 
 use std::fs;
 
-use lab::{lab, lacks};
+use lab::{lacks, on};
 
 const TILED: &str = "#define T 16
 __global__ void k(const float* A, const float* B, float* C, int M, int N, int K, float alpha, float beta) {
@@ -37,9 +37,7 @@ const LAUNCH: &str = "--grid cdiv(N,16),cdiv(M,16) --block 16,16";
 
 /// What is said of a file with this text.
 fn said(name: &str, command: &str, text: &str, words: &str) -> (i32, String) {
-    let file = lab::scratch(name).join("k.cu");
-    fs::write(&file, text).unwrap();
-    let output = lab(&format!("{command} {} {words}", file.display()));
+    let output = on(name, command, text, words);
     (output.code, output.stdout + &output.stderr)
 }
 

@@ -4,20 +4,13 @@ mod lab;
 
 use std::fs;
 
-use lab::{Output, lab, lacks};
+use lab::{Output, lacks, on};
 
 /// Places of a thread's element, and the guard.
 const PLACE: &str = "int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;\n\
                      if (r >= M || c >= N) return;\nfloat s = 0;\n";
 const TAKES: &str = "const float* A, const float* B, float* C, int M, int N, int K";
 const SUM: &str = "for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\n";
-
-/// A command on a file with this text.
-fn on(name: &str, command: &str, text: &str, words: &str) -> Output {
-    let file = lab::scratch(name).join("k.cu");
-    fs::write(&file, text).unwrap();
-    lab(&format!("{command} {} {words}", file.display()))
-}
 
 /// `lab try` of a kernel with these parameters and this body.
 fn tried(name: &str, takes: &str, body: &str, words: &str) -> Output {

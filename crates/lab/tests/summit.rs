@@ -30,10 +30,10 @@ fn what_the_summit_does_not_have_is_said_in_a_line() {
     refused("summit thin --dtype f32 --beta 1", "summit thin does not compute C = A·B + C");
     refused("summit thin --dtype e4m3", "summit thin does not multiply e4m3");
     refused("summit --k 8 --lda 7", "rows of A are 7 elements apart, and have 8");
-    refused(
-        "summit --gpu t4 --dtype bf16 --beta 1 --backend emulator",
-        "no kernel of the summit computes C = A·B + C in bf16 on sm_75",
-    );
+    for dtype in ["f32", "bf16"] {
+        let words = format!("summit --gpu t4 --dtype {dtype} --beta 1 --backend emulator");
+        refused(&words, &format!("no kernel of the summit computes C = A·B + C in {dtype} on sm_75"));
+    }
     refused("compare --levels 1,thick", "there is no level `thick`");
 }
 

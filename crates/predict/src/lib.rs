@@ -5,10 +5,9 @@
 //! all others on record may be predicted badly. How far predictions were off, at shapes that their numbers were not fitted to, is on record beside
 //! them.
 //!
-//! The numbers of the H200 are fitted to surveys of some thousand shapes, and were judged at others whose seed was drawn after they were
-//! frozen, `nvidia-h200-shapes-TYPE-judge.csv` of `book/measurements/surveys.csv.zst`. There the time of the fastest shipped configuration, relative to
-//! that of the chosen one, is 0.990 (f32), 0.996 (f64), 0.991 (bf16), 0.992 (f16) and 0.991 (tf32), a geometric mean, and 0.87, 0.85,
-//! 0.87, 0.86 and 0.70 at worst. `press calibrate --judge` lists where.
+//! Surveys of some thousand shapes are behind the numbers of the H200. `press calibrate --judge` holds them to others, drawn from seeds that came
+//! after a fit (`nvidia-h200-shapes-TYPE-judge.csv` of `book/measurements/surveys.csv.zst`): it says the time of the fastest shipped
+//! configuration, relative to that of the chosen one, and where that is worst.
 
 #![forbid(unsafe_code)]
 

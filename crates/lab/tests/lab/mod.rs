@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unused_imports)] // each test binary uses a part
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -25,6 +26,13 @@ pub fn refused(words: &str, answer: &str) {
 
 pub fn scratch(name: &str) -> PathBuf {
     program::scratch(env!("CARGO_TARGET_TMPDIR"), name)
+}
+
+/// A command on a file with this text.
+pub fn on(name: &str, command: &str, text: &str, words: &str) -> Output {
+    let file = scratch(name).join("k.cu");
+    fs::write(&file, text).unwrap();
+    lab(&format!("{command} {} {words}", file.display()))
 }
 
 /// Whether there is no compiler, or not the header that is wanted.

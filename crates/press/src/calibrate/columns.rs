@@ -29,7 +29,8 @@ pub fn fit(model: &mut Model, survey: &Survey, taken: &[Taken]) -> Vec<Predicted
     let mut all = Vec::new();
     for one in taken {
         // What nobody has measured with the other layout has numbers of this one.
-        if model.of(&one.build).is_none() {
+        let is_new = model.of(&one.build).is_none();
+        if is_new {
             let lines: Vec<&Line> = survey.lines.iter().collect();
             let own = one.numbers(model.sms, &lines).map(|numbers| Numbers { beyond: Beyond::default(), ..numbers });
             model.configurations.extend(own);
@@ -54,7 +55,12 @@ pub fn fit(model: &mut Model, survey: &Survey, taken: &[Taken]) -> Vec<Predicted
         let (factor, beyond) = relative(&both);
         let found = ByColumns { factor, error: rounded(crossed.error), beyond };
         let known = model.configurations.iter_mut().filter(|known| known.name() == name);
-        known.for_each(|known| known.by_columns = Some(found.clone()));
+        known.for_each(|known| {
+            known.by_columns = Some(found.clone());
+            if is_new {
+                known.error = found.error;
+            }
+        });
         all.push(crossed);
     }
     model.surveyed_by_columns.push(surveyed(&|_| true));

@@ -21,7 +21,7 @@
 //! Each is described as a level is, by a [`Level`], and is no rung: a level's kernel has one idea, and one of these what a program
 //! needs. [`Level::from`] names the level of which it is explained.
 
-use gemm::Level;
+use gemm::{Level, Parameter, Role};
 
 pub mod fma_direct;
 pub mod fma_pipeline;
@@ -40,6 +40,45 @@ pub mod wgmma_ping_pong;
 pub mod wgmma_split_k;
 pub mod wgmma_tf32;
 pub mod wgmma_thin;
+
+/// What a kernel of maps of A and B takes that does any form of a product.
+const OF_TWO_MAPS: &[Parameter] = &[
+    Parameter::Map(Role::A),
+    Parameter::Map(Role::B),
+    Parameter::Mapped,
+    Parameter::A,
+    Parameter::B,
+    Parameter::C,
+    Parameter::M,
+    Parameter::N,
+    Parameter::K,
+    Parameter::Lda,
+    Parameter::Ldb,
+    Parameter::Ldc,
+    Parameter::Alpha,
+    Parameter::Beta,
+];
+
+/// What one of maps of A, B and D takes that does batches, too, and all that may become of a sum.
+const OF_THREE_MAPS: &[Parameter] = &[
+    Parameter::Map(Role::A),
+    Parameter::Map(Role::B),
+    Parameter::Map(Role::C),
+    Parameter::Mapped,
+    Parameter::A,
+    Parameter::B,
+    Parameter::C,
+    Parameter::M,
+    Parameter::N,
+    Parameter::K,
+    Parameter::Lda,
+    Parameter::Ldb,
+    Parameter::Ldc,
+    Parameter::Alpha,
+    Parameter::Beta,
+    Parameter::Batch,
+    Parameter::Epilogue,
+];
 
 /// Every kernel; those that run on the oldest cards come first.
 pub static KERNELS: [&Level; 17] = [

@@ -96,8 +96,8 @@ pub static KERNEL: Level = Level {
             room: |shape, tiles| {
                 let [rows, columns] = lines(shape, tiles);
                 let along = u64::from(shape.k).next_multiple_of(u64::from(BK));
-                let remainders = (rows + columns) * along + rows * columns;
-                (rows + columns) * 8 + u64::from(tiles["MODULI"]) * remainders
+                let remainders = (rows + columns).saturating_mul(along).saturating_add(rows.saturating_mul(columns));
+                remainders.saturating_mul(u64::from(tiles["MODULI"])).saturating_add((rows + columns) * 8)
             },
             // The scales, which the room begins with.
             finding: Some(Finding { bytes: |shape, tiles| lines(shape, tiles).iter().sum::<u64>() * 8, words: plain }),

@@ -1,8 +1,8 @@
 //! `wgmma_clusters`: 16 bits by the warpgroups of sm_90, in clusters of persistent blocks.
 
 use gemm::{
-    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape,
-    Target, TensorBox, TensorSwizzle, Tile, Types,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Shape, Target, TensorBox,
+    TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -66,25 +66,7 @@ pub static KERNEL: Level = Level {
         architecture: Target::only(90),
         wide_offsets: true,
         cluster: |tiles| Dim3::xy(tiles["CLUSTER"], 1),
-        parameters: &[
-            Parameter::Map(Role::A),
-            Parameter::Map(Role::B),
-            Parameter::Map(Role::C),
-            Parameter::Mapped,
-            Parameter::A,
-            Parameter::B,
-            Parameter::C,
-            Parameter::M,
-            Parameter::N,
-            Parameter::K,
-            Parameter::Lda,
-            Parameter::Ldb,
-            Parameter::Ldc,
-            Parameter::Alpha,
-            Parameter::Beta,
-            Parameter::Batch,
-            Parameter::Epilogue,
-        ],
+        parameters: super::OF_THREE_MAPS,
         a_by_columns: true,
         // Of fewer steps little is read and much is written: the other kernel goes through D in another way.
         plain: [8 * BK, u32::MAX],

@@ -70,13 +70,13 @@ pub static KERNEL: Level = Level {
             launch: |shape, tiles| {
                 let lines = |size: u32, tile: u32| u64::from(size.div_ceil(tile)) * u64::from(tile / 64);
                 let all = lines(shape.m, tiles["BM"]) + lines(shape.n, tiles["BN"]);
-                let blocks = all * u64::from(steps(shape) / STEPS);
+                let blocks = all.saturating_mul(u64::from(steps(shape) / STEPS));
                 (Dim3::xy(u32::try_from(blocks).unwrap_or(u32::MAX), 1), Dim3::xy(CUTTERS, 1))
             },
             room: |shape, tiles| {
                 let [bm, bn] = ["BM", "BN"].map(|name| tiles[name]);
                 let bytes = |size: u32, tile: u32| u64::from(size.div_ceil(tile)) * u64::from(cut(tile));
-                (bytes(shape.m, bm) + bytes(shape.n, bn)) * u64::from(steps(shape))
+                (bytes(shape.m, bm) + bytes(shape.n, bn)).saturating_mul(u64::from(steps(shape)))
             },
             finding: None,
         }),

@@ -1,8 +1,8 @@
 //! `wgmma_ping_pong`: 16 bits and fp8 by two warpgroups in turns.
 
 use gemm::{
-    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape,
-    Target, TensorBox, TensorSwizzle, Tile, Types,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Shape, Target, TensorBox,
+    TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -63,25 +63,7 @@ pub static KERNEL: Level = Level {
         // Of fewer steps little is read and much is written; of more, clusters keep step: the other kernel does so.
         plain: [8 * BK, 192 * BK - 1],
         cluster: |tiles| Dim3::xy(tiles["CLUSTER"], 1),
-        parameters: &[
-            Parameter::Map(Role::A),
-            Parameter::Map(Role::B),
-            Parameter::Map(Role::C),
-            Parameter::Mapped,
-            Parameter::A,
-            Parameter::B,
-            Parameter::C,
-            Parameter::M,
-            Parameter::N,
-            Parameter::K,
-            Parameter::Lda,
-            Parameter::Ldb,
-            Parameter::Ldc,
-            Parameter::Alpha,
-            Parameter::Beta,
-            Parameter::Batch,
-            Parameter::Epilogue,
-        ],
+        parameters: super::OF_THREE_MAPS,
         decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Below),
         boxes: |c| {
             let of = |rows, columns| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };

@@ -1,8 +1,8 @@
 //! `wgmma_split_k`: 16 bits by warpgroups; the blocks of a cluster share out K.
 
 use gemm::{
-    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Role, Shape, Target, TensorBox,
-    TensorSwizzle, Tile, Types,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Shape, Target, TensorBox, TensorSwizzle,
+    Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first: with it all SMs read the weights of a layer for a few rows, in pairs, which always
@@ -60,22 +60,7 @@ pub static KERNEL: Level = Level {
     needs: Needs {
         architecture: Target::only(90),
         wide_offsets: true,
-        parameters: &[
-            Parameter::Map(Role::A),
-            Parameter::Map(Role::B),
-            Parameter::Mapped,
-            Parameter::A,
-            Parameter::B,
-            Parameter::C,
-            Parameter::M,
-            Parameter::N,
-            Parameter::K,
-            Parameter::Lda,
-            Parameter::Ldb,
-            Parameter::Ldc,
-            Parameter::Alpha,
-            Parameter::Beta,
-        ],
+        parameters: super::OF_TWO_MAPS,
         cluster: |tiles| Dim3::xy(tiles["PARTS"], 1),
         decomposition: Decomposition::SplitK { parts: "PARTS", room: None },
         boxes: |c| {

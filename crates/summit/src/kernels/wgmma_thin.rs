@@ -2,8 +2,8 @@
 
 use gemm::form::Layout;
 use gemm::{
-    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Role, Shape, Target, TensorBox,
-    TensorSwizzle, Tile, Types,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Shape, Target, TensorBox, TensorSwizzle,
+    Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first: of each number of rows, blocks of which two fit on an SM and share out K in pairs, and
@@ -59,22 +59,7 @@ pub static KERNEL: Level = Level {
     needs: Needs {
         architecture: Target::only(90),
         wide_offsets: true,
-        parameters: &[
-            Parameter::Map(Role::A),
-            Parameter::Map(Role::B),
-            Parameter::Mapped,
-            Parameter::A,
-            Parameter::B,
-            Parameter::C,
-            Parameter::M,
-            Parameter::N,
-            Parameter::K,
-            Parameter::Lda,
-            Parameter::Ldb,
-            Parameter::Ldc,
-            Parameter::Alpha,
-            Parameter::Beta,
-        ],
+        parameters: super::OF_TWO_MAPS,
         cluster: |tiles| Dim3::xy(tiles["PARTS"], 1),
         decomposition: Decomposition::SplitK { parts: "PARTS", room: None },
         boxes: |c| {
