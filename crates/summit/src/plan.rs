@@ -25,8 +25,8 @@ use crate::scheme::Scheme;
 /// // An H100 has 132 SMs, and is sm_90.
 /// let plan = Plan::of(&Chooser::new(90, 132), &product)?;
 /// println!("{plan}");
-/// // Its instructions came with sm_90, and nothing else takes this form.
-/// assert!(Plan::of(&Chooser::new(80, 108), &product).is_err());
+/// // A T4 has 40 SMs, and is sm_75: no kernel of the library computes bf16 there.
+/// assert!(Plan::of(&Chooser::new(75, 40), &product).is_err());
 /// # Ok::<(), summit::Error>(())
 /// ```
 #[derive(Debug, Clone)]
