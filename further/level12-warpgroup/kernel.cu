@@ -14,7 +14,8 @@
 //                  BM, BN             tile of C per block is BM x BN, 64 rows for each warpgroup
 //                  STAGES             buffers in shared memory
 //                  map_a, map_b       boxes of BM x BK of A and of BK x 64 of B, whose rows of 128
-//                                     bytes lie swizzled: 8 of them use all banks
+//                                     bytes lie swizzled: 8 of them use all banks. A matrix
+//                                     whose rows are no whole 16 bytes comes as a wider copy
 
 #include "hopper.cuh"
 
@@ -36,7 +37,6 @@ static_assert(BM % 64 == 0 && BM <= 192,
               "BM must be 64, 128 or 192: 64 rows for each of at most three warpgroups");
 static_assert(BN == 64 || BN == 128 || BN == 256,
               "BN must be 64, 128 or 256: so many columns has a product of a warpgroup");
-static_assert(BM < 192 || BN < 256, "BM = 192 leaves too few registers for BN = 256");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
@@ -114,7 +114,8 @@ gemm_warpgroup(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
     for (int step = 0; step < steps; ++step, ring.next()) {
         Stage& stage = s.stages[ring.at];
         wait(s.full[ring.at], ring.parity);
-        // From 8 rows to the next are 1,024 bytes. A lies along K, in one box: its 16 is ignored.
+        // From 8 rows to the next are 1,024 bytes. A lies along K, in one box: its 16 is ignored. A
+        // step along K begins within its rows: what swizzles an address does it after the addition.
         unsigned long long a = descriptor(stage.a + group * 64 * BK, 1024, 16);
         unsigned long long b = descriptor(stage.b, 1024, 64 * BK * sizeof(T));
         begin_products();

@@ -8,14 +8,16 @@
 //
 //   high * high + (high * low + low * high) / 2048
 //
-// low * low is left out: it is no larger than what the cut itself loses, 2 of 24 bits. The scale, a
-// power of two for each 128 numbers along K, has the largest of them fill f16's range: few are so
-// far below it that they lose their low part. Sums of different scales add only once scaled.
+// low * low is left out: it is no larger than what the cut itself loses, 2 of 24 bits. In bf16, of
+// 8 bits, it would be three parts and six products; tf32 needs no scales, but twice the time. The
+// scale, a power of two for each 128 numbers along K, has the largest of them fill f16's range: few
+// are so far below it that they lose their low part. Sums of different scales add only once scaled.
 // Low parts are times 2048, so as not to be subnormal. A first kernel cuts both matrices into the
 // room, in the order in which the second one copies them to shared memory: a tile is read by every
-// block of its row or column of tiles, and would be cut as many times. Tensor cores cut off what
-// they cannot keep, and along K that adds up: so they sum 128 products, and each thread adds such
-// sums in f32. The error is no larger than a plain sum's in f32. An infinity comes out as NaN.
+// block of its row or column of tiles, and would be cut as many times. Its work grows as n * n, and
+// products as n * n * n: it counts where matrices are small. Tensor cores cut off what they cannot
+// keep, and along K that adds up: so they sum 128 products, and each thread adds such sums in f32.
+// The error is no larger than a plain sum's in f32. An infinity comes out as NaN.
 //
 // Given by LEVEL:  BM, BN  tile of C per block is BM x BN, 64 rows for each warpgroup that
 //                          multiplies

@@ -5,16 +5,18 @@
 // Level 22, for numbers of 53 bits. Each row of A, and each column of B, gets a power of two that
 // makes its numbers whole, as large as the sums allow. Remainders of MODULI moduli, each a byte,
 // say such a number; and a sum of products, too, which the Chinese remainder theorem makes of them:
-// the same bits in any order, with an error that does not grow with K. Remainders are multiplied
-// one by one, 14 products; 7 parts of 8 bits would be each by each, 49. A first kernel writes those
-// of A and B into the room. Where a row or column spreads over too many powers of two, its elements
-// of C are sums of products in f64.
+// the same bits in any order, with an error that does not grow with K: a longer row has a smaller
+// scale, and a larger sum. Remainders are multiplied one by one, 14 products; 7 parts of 8 bits
+// would be each by each, 49, or 28 without the least. A first kernel writes those of A and B into
+// the room. Where a row or column spreads over too many powers of two, its elements of C are sums
+// of products in f64.
 //
 // Given by LEVEL:  BM, BN   tile of C per block, and of a warpgroup, is BM x BN
 //                  STAGES   buffers in shared memory
 //                  CLUSTER  blocks of a cluster
 //                  BLOCKS   blocks of the grid at most: as many as run at a time
-//                  MODULI   remainders of a number: one more is 7 bits more of a product
+//                  MODULI   remainders of a number: one more is 7 bits more of a product. 14 have
+//                           smaller errors than long plain sums in f64, 13 would have larger ones
 //                  room     memory for scales, and for remainders of A, B and C
 
 #define INPUT_S8
@@ -153,7 +155,8 @@ gemm_bytes(const double* A, const double* B, double* C, void* room, int M, int N
         // Each modulus begins with group 0, so that a tile is always the same threads'.
         bool alone = odd && tile + stride >= tiles;
         bool end = l + 1 == MODULI && tile + stride >= tiles;
-        int acc[HIGH][BN / 8][4] = {};  // C is 0 where K is 0
+        // Up to 192 registers for one modulus: so what is left of it waits in the room, not here.
+        int acc[HIGH][BN / 8][4] = {};
         // ANCHOR: mainloop
         if (group == 1 || tile != first || l > 0 && !odd)
             meet<256>(1 + group);  // it is the turn of this warpgroup
