@@ -266,7 +266,11 @@ fn an_index_that_is_wrong_is_told_by_what_comes_instead() {
         )
     };
     said("turned", &tiles("b[x][y]", ""), &["B is taken transposed within squares of 16 x 16"]);
-    said("anew", &tiles("b[y][x]", "s = 0;\n"), &["of steps 0 to 31 along K are left out: is the sum carried on"]);
+    said(
+        "anew",
+        &tiles("b[y][x]", "s = 0;\n"),
+        &["of steps 0 to 31 along K are left out: only the last 16 steps are in it", "inside the loop"],
+    );
     let persistent = "float s = 0;\nfor (int t = blockIdx.x; t < M / 16 * (N / 16); t += gridDim.x) {\n\
                       int r = t / (N / 16) * 16 + threadIdx.y, c = t % (N / 16) * 16 + threadIdx.x;\n\
                       for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\nC[r * N + c] = s;\n}\n";

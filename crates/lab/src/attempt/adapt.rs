@@ -61,7 +61,7 @@ impl Planned {
     }
 
     /// Where the launch stands.
-    fn place(&self) -> String {
+    pub fn place(&self) -> String {
         crate::written::place(&self.choice, &self.launch)
     }
 

@@ -51,6 +51,7 @@ fn explained(attempt: &Try, candidate: &Candidate, (report, shape): (&Report, Sh
         ptx: &candidate.kernel.ptx,
         names: ["A", "B"],
         added: "C",
+        whole: false,
         sums: &report.sums,
     }
     .say()

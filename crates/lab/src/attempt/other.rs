@@ -9,6 +9,7 @@ use super::layout::Layout;
 use super::{Try, operands, report, varied};
 use crate::candidate::Candidate;
 use crate::output::note;
+use crate::sanitize::faults::sharpened;
 use crate::shared_memory;
 use crate::written::ordinary;
 
@@ -160,10 +161,14 @@ pub fn named(candidate: &Candidate) -> String {
     }
 }
 
-/// An error with the kernel's own name instead of the compiler's.
+/// An error with the kernel's own name instead of the compiler's, and what the PTX says of it.
 pub fn in_words(error: Error, candidate: &Candidate) -> Error {
     let name = named(candidate);
     let said = |text: String| text.replace(candidate.kernel.entry.as_str(), &name);
+    let error = match error {
+        Error::Fault(text) => Error::Fault(sharpened(text, &candidate.kernel.ptx)),
+        other => other,
+    };
     match error {
         _ if name == candidate.kernel.entry => error,
         Error::Fault(text) => Error::Fault(said(text)),

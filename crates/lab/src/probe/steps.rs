@@ -5,8 +5,15 @@ const LANES: usize = 32;
 /// Steps that a tile may have.
 const TILES: [usize; 5] = [4, 8, 16, 32, 64];
 
-/// A question about a kernel in which these steps of K come so many times. All of the first `seen` ones were looked at.
-pub fn question(numbers: &[usize], (k, seen): (usize, usize), times: f64, shuffles: bool) -> String {
+/// A question about a kernel in which these steps of K come so many times. All of the first `seen` ones were looked at. `others` are all
+/// steps that do not come once, and those that do.
+pub fn question(
+    numbers: &[usize],
+    (k, seen): (usize, usize),
+    times: f64,
+    shuffles: bool,
+    others: (&[usize], &[usize]),
+) -> String {
     let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else { return String::new() };
     let (count, end) = (numbers.len(), last + 1);
     let in_a_row = end - first == count;
@@ -25,6 +32,9 @@ pub fn question(numbers: &[usize], (k, seen): (usize, usize), times: f64, shuffl
     if times > 1.0 && numbers == [k - 1] {
         return "it comes in the place of steps beyond K: the loop over the last tile ends with K, or 0 is stored there".to_string();
     }
+    if let Some(text) = of_warps(times, others).filter(|_| shuffles) {
+        return text;
+    }
     if times > 1.0 {
         return match shuffles {
             true => "is each lane's part added once? a sum by `__shfl_down_sync` is in lane 0, one that all lanes are to have comes by `__shfl_xor_sync`".to_string(),
@@ -32,10 +42,21 @@ pub fn question(numbers: &[usize], (k, seen): (usize, usize), times: f64, shuffl
         };
     }
     if in_a_row && end == k {
-        return "is the number of steps along K rounded up, and does every thread's part reach the sum?".to_string();
+        return "is the number of steps along K rounded up, and the share of each, where blocks or warps have one (`(steps + shares - 1) / shares`); and does \
+                every thread's part reach the sum?"
+            .to_string();
     }
     if in_a_row && first == 0 && count == 1 {
         return "do the loop and the index along K begin at 0?".to_string();
+    }
+    if in_a_row && first == 0 && count >= k - end {
+        let left = k - end;
+        let last = if left == 1 { "the last step is".to_string() } else { format!("the last {left} steps are") };
+        let else_lost = if count == left { "; or are the first ones never summed?" } else { "" };
+        return format!(
+            "only {last} in it. Is the sum carried on from step to step (`+=`, and not `=`), and set to 0 once, before the loop along K? Where that \
+             (`= 0`, or `fill_fragment`) stands inside the loop, each turn begins anew{else_lost}"
+        );
     }
     if in_a_row && first == 0 {
         return "is the sum carried on from step to step (`+=`), and is the first one taken?".to_string();
@@ -50,8 +71,30 @@ pub fn question(numbers: &[usize], (k, seen): (usize, usize), times: f64, shuffl
             period - left
         ),
         None if shuffles => "does every thread's part reach the sum, through all lanes of a shuffle?".to_string(),
-        None => "does the part of every thread and block reach the sum: where parts are stored, is each read back, at its own place?".to_string(),
+        None => "does the part of every thread and block reach the sum: is the share of each rounded up, and where parts are stored, is each read back, at its \
+                 own place?"
+            .to_string(),
     }
+}
+
+/// What the second stage of a block's sum does, if the steps of its first warp come several times, and those of the others once.
+fn of_warps(times: f64, (wrong, right): (&[usize], &[usize])) -> Option<String> {
+    let first = *right.first().filter(|first| first.is_multiple_of(LANES) && wrong.first() == Some(&0))?;
+    let of_first = |warps: usize| {
+        let is_of = |step: &usize| step % (warps * first) < first;
+        wrong.iter().all(is_of) && !right.iter().any(is_of)
+    };
+    // Each lane that has no warp's part adds the sum of the first warp once more.
+    let told = (2..LANES).find(|warps| (times - (LANES + 1 - warps) as f64).abs() < 1e-3);
+    let warps = told.filter(|warps| of_first(*warps)).or_else(|| (2..=LANES).find(|warps| of_first(*warps)))?;
+    let (from, number) = match told == Some(warps) {
+        true => (format!("lanes from {warps} on, for which there is no warp,"), format!("{warps}")),
+        false => ("lanes beyond the number of warps".to_string(), "warps".to_string()),
+    };
+    Some(format!(
+        "these are the first warp's. Where a block's sum is made of its warps' sums, {from} keep what they have of the first stage, and it is added again: they \
+         bring 0, `value = lane < {number} ? part[lane] : 0`"
+    ))
 }
 
 /// The period with which steps are left out, and how many of them in each.
@@ -68,8 +111,17 @@ mod tests {
     #[test]
     fn the_question_fits_the_steps() {
         let of = |steps: &dyn Fn(usize) -> bool, k: usize, times: f64, shuffles: bool| {
-            question(&(0..k).filter(|step| steps(*step)).collect::<Vec<_>>(), (k, k), times, shuffles)
+            let (wrong, right): (Vec<usize>, Vec<usize>) = (0..k).partition(|step| steps(*step));
+            question(&wrong, (k, k), times, shuffles, (&wrong, &right))
         };
+        assert!(of(&|step| step % 128 < 32, 500, 29.0, true).contains("lanes from 4 on, for which there is no warp,"));
+        assert!(of(&|step| step % 512 < 128, 2000, 29.0, true).contains("`value = lane < 4 ? part[lane] : 0`"));
+        assert!(of(&|step| step % 64 < 32, 500, 3.0, true).contains("lanes beyond the number of warps keep"));
+        assert!(!of(&|step| step % 128 < 32, 500, 29.0, false).contains("lane"));
+        assert!(!of(&|step| step % 128 / 32 == 1, 500, 29.0, true).contains("first warp"));
+        assert!(of(&|step| step < 80, 96, 0.0, false).contains("only the last 16 steps are in it"));
+        assert!(of(&|step| step < 16, 32, 0.0, false).contains("or are the first ones never summed"));
+        assert!(!of(&|step| step < 16, 96, 0.0, false).contains("inside the loop"));
         assert!(of(&|step| step >= 96, 100, 0.0, false).contains("rounded up"));
         assert!(of(&|step| step < 96, 100, 0.0, false).contains("`+=`"));
         assert!(of(&|step| step == 0, 100, 0.0, false).contains("begin at 0"));

@@ -18,6 +18,7 @@ mod counted;
 mod element;
 mod execute;
 mod expect;
+pub mod faults;
 mod github;
 mod launched;
 mod map;
@@ -28,7 +29,6 @@ mod product;
 mod repeated;
 mod sarif;
 mod text;
-mod traps;
 mod why;
 mod words;
 
@@ -280,12 +280,15 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         // The data tells more than the barrier does.
         runs.push(run(Schedule::EvenFirst)?);
     }
-    traps::explain(&mut runs, flags.instruction_limit, || {
-        let options: Vec<String> = options.iter().cloned().chain([traps::AS_WRITTEN.to_string()]).collect();
+    faults::explain(&mut runs, flags.instruction_limit, || {
+        let options: Vec<String> = options.iter().cloned().chain([faults::AS_WRITTEN.to_string()]).collect();
         planned(&options).map(|(_, plan)| plan)
     });
     let (mut faults, warnings) = (outcome::faults(&runs), outcome::warnings(&runs));
-    faults.iter_mut().for_each(|found| outcome::tell_shared(&plan, found));
+    faults.iter_mut().for_each(|found| {
+        faults::sharpen(&mut found.fault, &kernels.kernel.ptx);
+        outcome::tell_shared(&plan, found);
+    });
     let differences = outcome::differences(&plan, &runs);
     let whole = runs.iter().find(|ran| ran.fault.is_none());
     let (mut buffers, mut expected, mut printed) = (Vec::new(), Vec::new(), Vec::new());
@@ -309,7 +312,8 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         || !unwritten.is_empty()
         || expected.iter().any(|expected| !expected.holds)
         || flags.deterministic && !differences.is_empty();
-    let hints = why::hints((&kernels, &plan), flags, whole, (&expected, &faults));
+    let place = launched::at(&kernels, &words.launches, &file.text);
+    let hints = why::hints((&kernels, &plan), flags, (whole, place.as_deref()), (&expected, &faults));
     let ran = whole.filter(|_| !bad && !huge && !flags.expect.is_empty());
     let again = |launch: &plan::PlannedLaunch, buffer: usize| {
         let is_it = |value: &plan::Value| value.pointers.iter().any(|(_, index, _)| *index == buffer);
