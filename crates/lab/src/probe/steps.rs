@@ -2,6 +2,8 @@
 
 /// Lanes of a warp.
 const LANES: usize = 32;
+/// Steps that lie together of which a lane may have the sum, as of a vector.
+const EACH: [usize; 4] = [1, 2, 4, 8];
 /// Steps that a tile may have.
 const TILES: [usize; 5] = [4, 8, 16, 32, 64];
 
@@ -77,19 +79,30 @@ pub fn question(
     }
 }
 
-/// What the second stage of a block's sum does, if the steps of its first warp come several times, and those of the others once.
+/// What the second stage of a block's sum does, if steps of its first warp come several times, and those of the others once.
 fn of_warps(times: f64, (wrong, right): (&[usize], &[usize])) -> Option<String> {
-    let first = *right.first().filter(|first| first.is_multiple_of(LANES) && wrong.first() == Some(&0))?;
-    let of_first = |warps: usize| {
-        let is_of = |step: &usize| step % (warps * first) < first;
+    // A lane's steps that lie together, and the lanes whose sum others have, too: all, or by `__shfl_down_sync` those behind them.
+    let fits = |warps: usize, each: usize, down: bool| {
+        let is_of = |step: &usize| {
+            let lane = step / each % (warps * LANES);
+            lane < LANES && (!down || lane >= warps)
+        };
         wrong.iter().all(is_of) && !right.iter().any(is_of)
     };
-    // Each lane that has no warp's part adds the sum of the first warp once more.
-    let told = (2..LANES).find(|warps| (times - (LANES + 1 - warps) as f64).abs() < 1e-3);
-    let warps = told.filter(|warps| of_first(*warps)).or_else(|| (2..=LANES).find(|warps| of_first(*warps)))?;
-    let (from, number) = match told == Some(warps) {
-        true => (format!("lanes from {warps} on, for which there is no warp,"), format!("{warps}")),
-        false => ("lanes beyond the number of warps".to_string(), "warps".to_string()),
+    let ends = |each: &usize| {
+        right.iter().any(|step| wrong.contains(&(step.wrapping_sub(1))) && step.is_multiple_of(each * LANES))
+    };
+    let of_lanes = |warps: usize| {
+        // Each lane that has no warp's part adds the sum of the first warp once more.
+        let told = (times - (LANES + 1 - warps) as f64).abs() < 1e-3;
+        EACH.into_iter().any(|each| told && fits(warps, each, false) || ends(&each) && fits(warps, each, true))
+    };
+    let (from, number) = match (2..=LANES / 2).find(|warps| of_lanes(*warps)) {
+        Some(warps) => (format!("lanes from {warps} on, for which there is no warp,"), format!("{warps}")),
+        None => {
+            EACH.into_iter().find(|each| ends(each) && (2..=LANES).any(|warps| fits(warps, *each, false)))?;
+            ("lanes beyond the number of warps".to_string(), "warps".to_string())
+        }
     };
     Some(format!(
         "these are the first warp's. Where a block's sum is made of its warps' sums, {from} keep what they have of the first stage, and it is added again: they \
@@ -117,6 +130,9 @@ mod tests {
         assert!(of(&|step| step % 128 < 32, 500, 29.0, true).contains("lanes from 4 on, for which there is no warp,"));
         assert!(of(&|step| step % 512 < 128, 2000, 29.0, true).contains("`value = lane < 4 ? part[lane] : 0`"));
         assert!(of(&|step| step % 64 < 32, 500, 3.0, true).contains("lanes beyond the number of warps keep"));
+        assert!(
+            of(&|step| (4..32).contains(&(step % 128)), 500, 2.0, true).contains("`value = lane < 4 ? part[lane] : 0`")
+        );
         assert!(!of(&|step| step % 128 < 32, 500, 29.0, false).contains("lane"));
         assert!(!of(&|step| step % 128 / 32 == 1, 500, 29.0, true).contains("first warp"));
         assert!(of(&|step| step < 80, 96, 0.0, false).contains("only the last 16 steps are in it"));
