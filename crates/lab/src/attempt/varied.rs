@@ -160,13 +160,11 @@ pub fn launch(attempt: &Try, candidate: &Candidate, shape: Shape, races: bool) -
     let operands = operands(attempt, candidate, &shape).ok()?;
     let task = task(attempt, candidate, shape, &operands).ok()?;
     let given = Launch { grid: task.launch.grid, block: task.launch.block, shared: task.dynamic_shared };
-    let other = launches::other(given, Known::of(&candidate.kernel.ptx, races), &|Launch { grid, block, shared }| {
+    let place = attempt.planned.as_ref().map(|planned| format!("that of {}", planned.place()));
+    let known = Known::of(&candidate.kernel.ptx, races);
+    launches::other(given, known, place.as_deref(), &|Launch { grid, block, shared }| {
         is_right(attempt, candidate, shape, |task| {
             (task.launch.grid, task.launch.block, task.dynamic_shared) = (grid, block, shared);
         })
-    })?;
-    Some(match &attempt.planned {
-        Some(planned) => format!("{other}. The launch is that of {}", planned.place()),
-        None => other,
     })
 }

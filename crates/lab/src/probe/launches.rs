@@ -55,21 +55,22 @@ impl Known {
     }
 }
 
-/// In words, the first launch of those that people mix up with this one by which nothing is wrong.
-pub fn other(given: Launch, known: Known, is_right: &dyn Fn(Launch) -> bool) -> Option<String> {
+/// In words, the first launch of those that people mix up with this one by which nothing is wrong. `place` says where the file has it.
+pub fn other(given: Launch, known: Known, place: Option<&str>, is_right: &dyn Fn(Launch) -> bool) -> Option<String> {
+    let placed = |text: String| place.map_or(text.clone(), |place| format!("{text}. The launch is {place}"));
     let Launch { grid, block, shared } = given;
     let Dim3 { x, y, z } = grid;
     let more = |columns: u32, rows: u32| Dim3 { x: x + columns, y: y + rows, z };
     if x != y && y > 1 && !known.counts_blocks && is_right(Launch { grid: Dim3 { x: y, y: x, z }, ..given }) {
-        return Some(format!(
+        return Some(placed(format!(
             "with grid ({y},{x}) instead of ({x},{y}) every element is right: x and y of the grid, or of `blockIdx`, are exchanged"
-        ));
+        )));
     }
     let mut grids = [more(1, 0), more(0, 1), more(1, 1)].into_iter().filter(|_| !known.counts_blocks);
     if let Some(Dim3 { x: wide, y: high, .. }) = grids.find(|grid| is_right(Launch { grid: *grid, ..given })) {
-        return Some(format!(
+        return Some(placed(format!(
             "with grid ({wide},{high}) instead of ({x},{y}) every element is right: the number of blocks is rounded up, as `(N + TILE - 1) / TILE`"
-        ));
+        )));
     }
     if known.races && z > 1 && is_right(Launch { grid: Dim3 { x, y, z: 1 }, ..given }) {
         return Some(format!(
@@ -99,10 +100,10 @@ pub fn other(given: Launch, known: Known, is_right: &dyn Fn(Launch) -> bool) -> 
     ];
     let mut blocks = blocks.into_iter().filter(|other| *other != block && (1..=THREADS).contains(&other.count()));
     if let Some(other) = blocks.find(|block| is_right(Launch { block: *block, ..given })) {
-        return Some(format!(
+        return Some(placed(format!(
             "with block ({},{}) instead of ({across},{down}) every element is right: the kernel's tile is for that many threads",
             other.x, other.y
-        ));
+        )));
     }
     let most = TRIED / y.saturating_mul(z).max(1);
     if known.counts_blocks && most > x && is_right(Launch { grid: Dim3 { x: most, y, z }, ..given }) {
@@ -113,9 +114,9 @@ pub fn other(given: Launch, known: Known, is_right: &dyn Fn(Launch) -> bool) -> 
     }
     let mut bytes = (2..=4).map(|times| times * shared).filter(|bytes| *bytes > 0);
     let enough = bytes.find(|bytes| is_right(Launch { shared: *bytes, ..given }))?;
-    Some(format!(
+    Some(placed(format!(
         "with {enough} bytes of dynamic shared memory instead of {shared} every element is right: the launch names the bytes of all arrays that lie there"
-    ))
+    )))
 }
 
 /// The axes along which there are several blocks, each with how many; first the one along which parts of a sum lie.

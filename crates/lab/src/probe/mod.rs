@@ -117,13 +117,14 @@ impl Probe<'_> {
                 return Ok(Some(text));
             }
         }
-        let (mut doubtful, mut plain) = (None, None);
+        let (mut doubtful, mut plain, descriptors) = (None, None, self.of_descriptors()?);
         let Shape { m, n, .. } = self.plain.shape;
         // Launches show as many steps of a factor as the other one has lines: of a matrix and a vector, few of the matrix.
         for side in if n < FEW && m >= FEW { [Side::B, Side::A] } else { [Side::A, Side::B] } {
             match self.seen(side)? {
                 None => return Ok(None),
                 Some(seen) if seen.wrong.is_empty() => (),
+                Some(_) if descriptors.is_some() => return Ok(descriptors),
                 // An index that is wrong in one factor shows in the other, too, and is another one there.
                 Some(seen) => match self.said(side, &seen)? {
                     // The other factor may have a rule.
@@ -135,7 +136,6 @@ impl Probe<'_> {
         }
         match plain.or(doubtful) {
             None => self.beyond_the_product().map(Some),
-            Some(text) if text.contains(NO_RULE) => Ok(self.of_descriptors()?.or(Some(text))),
             text => Ok(text),
         }
     }
@@ -295,6 +295,9 @@ impl Probe<'_> {
             () if is(1.0 / alpha) => "alpha is not multiplied",
             () if is(self.plain.form.beta / alpha) => "they are multiplied by beta, and not by alpha",
             () if times == -1.0 => "they are subtracted (`-=`), and are to be added",
+            () if times > 1.5 && times.fract() == 0.0 && self.ptx.contains("shfl.sync") => {
+                "do several lanes, or threads, add one and the same part? in the second stage of a block's sum, lanes without a warp's part bring 0, `lane < warps ? part[lane] : 0`"
+            }
             () => "is alpha multiplied once, and each step along K summed once?",
         }
     }
@@ -445,7 +448,7 @@ fn holds(matrix: &Matrix, most: usize) -> bool {
 fn windows(k: usize, wide: usize) -> Vec<usize> {
     let (wide, all) = (wide.max(1), k.div_ceil(wide.max(1)));
     let ends = |window: usize| {
-        NARROW.iter().any(|bits| [(1 << bits) - 1, 1 << bits].map(|step| step / wide).contains(&window))
+        NARROW.into_iter().any(|bits| [(1 << bits) - 1, 1 << bits].map(|step| step / wide).contains(&window))
     };
     (0..all).filter(|window| *window + 1 < WINDOWS || window + 1 == all || ends(*window)).collect()
 }
@@ -481,6 +484,6 @@ mod tests {
     #[test]
     fn of_a_long_k_some_windows_are_seen() {
         assert_eq!(windows(100, 40), [0, 1, 2]);
-        assert_eq!(windows(2048, 32), [0, 1, 2, 7, 8, 63]);
+        assert_eq!(windows(2048, 32), [0, 1, 2, 7, 8, 15, 16, 31, 32, 63]);
     }
 }

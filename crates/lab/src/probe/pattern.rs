@@ -16,8 +16,8 @@ pub struct Factor<'a> {
     pub leading: usize,
     /// What happens to it: it is taken, or stored.
     pub verb: &'static str,
-    /// The kernel keeps whole numbers in so few bits, as in [`NARROW`], and not the factors.
-    pub few_bits: [bool; 2],
+    /// A bit for each number of bits, as in [`NARROW`], in which the kernel keeps whole numbers, and not the factors.
+    pub few_bits: u32,
 }
 
 impl Factor<'_> {
@@ -36,8 +36,8 @@ impl Factor<'_> {
 const SQUARES: [usize; 6] = [2, 4, 8, 16, 32, usize::MAX];
 /// Lines that a block's tile may have.
 const TILES: [usize; 6] = [4, 8, 16, 32, 64, 128];
-/// Bits in which an index may be kept that needs more.
-pub const NARROW: [u32; 2] = [8, 16];
+/// Bits in which an index may be kept that needs more, as a number's type or as a part of a word.
+pub const NARROW: std::ops::RangeInclusive<u32> = 8..=16;
 const LANES: usize = 32;
 /// Elements of 16 bytes, by their size.
 const CHUNKS: [usize; 4] = [4, 8, 16, 2];
@@ -150,15 +150,17 @@ fn narrow(all: &[Exchange], right: &[[usize; 2]], factor: Factor, axis: usize) -
         // Of half as many bits, the upper half would be wrong.
         all.iter().all(is_again) && right.iter().all(|at| at[axis] < end) && right.iter().any(|at| at[axis] >= end / 2)
     };
-    let (bits, certain) = NARROW.into_iter().zip(factor.few_bits).find(|(bits, _)| ends(1 << bits))?;
+    let bits = NARROW.into_iter().find(|bits| ends(1 << bits))?;
     let (end, name) = (1usize << bits, factor.name);
-    let cure = match certain {
-        true => format!(
-            "a number of {what}s is kept in {bits} bits (as `uint{bits}_t` is, or `& {:#x}`), and needs more: `int`",
-            end - 1
-        ),
+    let mask = format!("`& {:#x}`", end - 1);
+    let kept = match bits {
+        8 | 16 => format!("kept in {bits} bits (as `uint{bits}_t` is, or {mask})"),
+        _ => format!("kept in {bits} bits ({mask})"),
+    };
+    let cure = match factor.few_bits >> bits & 1 == 1 {
+        true => format!("a number of {what}s is {kept}, and needs more: `int`"),
         false => format!(
-            "is a number of {what}s kept in {bits} bits (as `uint{bits}_t` is), or is a tile's first {what} (its number times {end}) missing in the index?"
+            "is a number of {what}s {kept}, or is a tile's first {what} (its number times {end}) missing in the index?"
         ),
     };
     Some(format!("{what}s of {name} from {end} on are those from 0 on, by their number mod {end}: {cure}"))
@@ -225,9 +227,9 @@ mod tests {
     use super::*;
 
     const A: Factor<'static> =
-        Factor { name: "A", line: "row", by_rows: true, leading: 48, verb: "taken", few_bits: [false; 2] };
+        Factor { name: "A", line: "row", by_rows: true, leading: 48, verb: "taken", few_bits: 0 };
     const B: Factor<'static> =
-        Factor { name: "B", line: "column", by_rows: false, leading: 40, verb: "taken", few_bits: [false; 2] };
+        Factor { name: "B", line: "column", by_rows: false, leading: 40, verb: "taken", few_bits: 0 };
 
     /// The element that comes, by line and step.
     type Got<'a> = &'a dyn Fn(usize, usize) -> [usize; 2];
@@ -247,12 +249,13 @@ mod tests {
 
     #[test]
     fn an_index_in_few_bits_is_no_missing_tile() {
-        const NARROW_B: Factor<'static> = Factor { few_bits: [true; 2], ..B };
+        const NARROW_B: Factor<'static> = Factor { few_bits: 1 << 8 | 1 << 10, ..B };
         let of = |factor, sizes, end: usize| said_of(factor, sizes, |l, k| [l, k % end]);
         assert!(of(NARROW_B, [2, 320], 256).contains("a number of steps is kept in 8 bits"));
+        assert!(of(NARROW_B, [2, 1100], 1024).contains("kept in 10 bits (`& 0x3ff`), and needs more"));
         assert!(of(B, [2, 320], 256).ends_with("missing in the index?"));
         assert!(of(NARROW_B, [2, 320], 128).contains("the tile's first step (its number times 128)"));
-        let of_lines = said_of(Factor { few_bits: [true; 2], ..A }, [300, 2], |l, k| [l % 256, k]);
+        let of_lines = said_of(Factor { few_bits: 1 << 8 | 1 << 10, ..A }, [300, 2], |l, k| [l % 256, k]);
         assert!(of_lines.contains("a number of rows is kept in 8 bits"), "{of_lines}");
         // One tile of several is another one's: its first step is missing in none.
         let one = said_of(B, [2, 96], |l, k| [l, if k / 32 == 1 { k - 32 } else { k }]);

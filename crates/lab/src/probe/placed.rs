@@ -90,7 +90,7 @@ impl Probe<'_> {
             .iter()
             .all(|Exchange { wanted, got }| wanted[0] * columns + wanted[1] == got[1] * m as usize + got[0]);
         let leading = self.plain.c.leading();
-        let factor = Factor { name: "C", line: "row", by_rows: true, leading, verb: "stored", few_bits: [false; 2] };
+        let factor = Factor { name: "C", line: "row", by_rows: true, leading, verb: "stored", few_bits: 0 };
         let rule = match by_columns {
             true => Some(format!(
                 "C is stored transposed, by columns of {m}: its element of a row and a column lies at `row * {leading} + column` (of `wmma` that is mem_row_major)"
@@ -107,19 +107,21 @@ impl Probe<'_> {
         )))
     }
 
-    /// Whether the kernel keeps whole numbers in as few bits as an index may be cut to, and A and B have others.
-    pub fn keeps_few_bits(&self) -> [bool; 2] {
-        NARROW.map(|bits| {
-            let mask = format!(", {};", (1u32 << bits) - 1);
+    /// A bit for each number of bits in which the kernel keeps whole numbers, and to which an index may be cut; A and B have others.
+    pub fn keeps_few_bits(&self) -> u32 {
+        let is_kept = |bits: &u32| {
+            let (mask, part) = (format!(", {};", (1u32 << bits) - 1), format!(", {bits};"));
             let types = ["u", "s", "b"].map(|kind| format!(".{kind}{bits}"));
             let is_one = |line: &str| {
                 let (opcode, operands) = line.trim_start().split_once([' ', '\t']).unwrap_or_default();
-                let moves = opcode.starts_with("st.") || opcode.starts_with("ld.") || opcode.starts_with("cvt.");
-                moves && types.iter().any(|of| opcode.contains(of))
-                    || opcode.starts_with("and.") && operands.ends_with(&mask)
+                let starts = |words: &[&str]| words.iter().any(|word| opcode.starts_with(word));
+                starts(&["st.", "ld.", "cvt."]) && types.iter().any(|of| opcode.contains(of))
+                    || starts(&["and."]) && operands.ends_with(&mask)
+                    || starts(&["bfe."]) && operands.ends_with(&part)
             };
-            self.plain.dtype.input.bytes() != bits as usize / 8 && self.ptx.lines().any(is_one)
-        })
+            self.plain.dtype.input.bytes() != *bits as usize / 8 && self.ptx.lines().any(is_one)
+        };
+        NARROW.filter(is_kept).map(|bits| 1 << bits).sum()
     }
 
     /// How operands of the kernel's tensor core instructions lie.
@@ -145,6 +147,17 @@ impl Probe<'_> {
         };
         // Of operands that lie along M or N, other elements would tell it.
         let numbers: Vec<&str> = product.rsplit(',').map(str::trim).collect();
+        // Something comes to each line: no copy is left out.
+        let Shape { m, n, k } = self.plain.shape;
+        let full = self.launched(self.a(|_, _| 1.0)?, self.b(|_, _| 1.0)?, 0.0)?;
+        let is_full = |(row, column): (usize, usize)| {
+            (full.at(row, column) / self.plain.form.alpha / f64::from(k) - 1.0).abs() < NEAR
+        };
+        let ends = [(GROUP, 0), (0, GROUP), (0, 0), (1, 1)];
+        let within = |(row, column): &(usize, usize)| *row < m as usize && *column < n as usize;
+        if !ends.into_iter().filter(within).all(is_full) {
+            return Ok(None);
+        }
         let halves = self.plain.dtype.input.bytes() == 2;
         let plain = |from_the_end: usize| !halves || numbers.get(from_the_end) == Some(&"0");
         let in_registers = product.matches('{').count() > 1;
@@ -160,14 +173,14 @@ impl Probe<'_> {
             return Ok(None);
         };
         let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
-        Ok(Some(format!("the tile of {} is read by `wgmma` as it does not lie: {what}", names.join(" and that of "))))
+        Ok(Some(format!("`wgmma` reads the tile of {} otherwise than it lies: {what}", names.join(", and that of "))))
     }
 
     /// The same of one factor.
     fn of_descriptor(&self, side: Side) -> Result<Option<&'static str>, Error> {
+        let chunk = CHUNK / self.plain.dtype.input.bytes().max(1);
         let Shape { m, n, k } = self.plain.shape;
         let lines = if side == Side::A { m } else { n } as usize;
-        let chunk = CHUNK / self.plain.dtype.input.bytes().max(1);
         if lines <= GROUP || (k as usize) < 2 * chunk {
             return Ok(None);
         }

@@ -57,7 +57,7 @@ pub fn question(
         let else_lost = if count == left { "; or are the first ones never summed?" } else { "" };
         return format!(
             "only {last} in it. Is the sum carried on from step to step (`+=`, and not `=`), and set to 0 once, before the loop along K? Where that \
-             (`= 0`, or `fill_fragment`) stands inside the loop, each turn begins anew{else_lost}"
+             (`= 0`, `fill_fragment`, or a product onto 0) stands inside the loop, each turn begins anew{else_lost}"
         );
     }
     if in_a_row && first == 0 {

@@ -22,6 +22,14 @@ const AT: &str = "at offset ";
 const NO_MULTIPLE: &str = ", which is no multiple of ";
 /// How registers of a product are said to be touched before it is waited for.
 const NO_WAIT: &str = "no `wgmma.wait_group` between";
+/// How a product is said to read what is overwritten.
+const OF_PRODUCT: [&str; 2] = [": product of what is there by ", "nothing tells that the first is done"];
+const PRODUCT: &str = "wgmma.mma_async";
+const WAIT: &str = "wgmma.wait_group.sync.aligned";
+/// Calls in each other that are followed.
+const CALLS: usize = 16;
+/// How an index below 0 is said.
+const BEFORE: &str = " before the start of ";
 /// Rows that an array has at least whose length its size confirms.
 const ROWS: u64 = 4;
 
@@ -77,10 +85,29 @@ pub fn sharpened(text: String, ptx: &str) -> String {
 }
 
 fn hint(message: &str, (line, opcode): (Option<u32>, &str), ptx: &str) -> Option<String> {
-    match message.contains(NO_WAIT) {
-        true => wait(line?, opcode, ptx),
-        false => row(message, ptx),
+    match () {
+        () if message.contains(NO_WAIT) => wait(line?, opcode, ptx),
+        () if OF_PRODUCT.iter().all(|words| message.contains(words)) => overwritten(ptx),
+        () if message.contains(BEFORE) => below(ptx),
+        () => row(message, ptx),
     }
+}
+
+/// Of what an index below 0 may be that the PTX keeps in few bits with a sign.
+fn below(ptx: &str) -> Option<String> {
+    let kept = |bits: u32| {
+        ptx.lines().map(str::trim_start).any(|line| {
+            let opcode = line.split_whitespace().next().unwrap_or_default();
+            opcode.starts_with("ld.") && opcode.ends_with(&format!(".s{bits}"))
+                || opcode.starts_with("cvt.") && opcode.ends_with(&format!(".s{bits}"))
+        })
+    };
+    let bits = [8, 16].into_iter().find(|bits| kept(*bits))?;
+    Some(format!(
+        "an index is below 0: is it kept in {bits} bits with a sign (`int{bits}_t`), of which {0} comes as -{0}? or does a guard keep the first row, column or element \
+         out (`i > 0`), or is something subtracted from the index that is larger than it?",
+        1 << (bits - 1)
+    ))
 }
 
 /// What an access says of the rows of its array in shared memory, in which not every one begins with a whole vector.
@@ -129,44 +156,77 @@ fn size(name: &str, ptx: &str) -> Option<u64> {
     all.next().filter(|_| all.next().is_none())
 }
 
-/// Which wait let a group of products go by, of those before the instruction that touches its registers.
+/// The instructions of the PTX, each with the lines that it is attributed to: its own, and those from which it is called.
+fn attributed(ptx: &str) -> impl Iterator<Item = (&str, Vec<u32>)> {
+    let mut calls: HashMap<[u32; 3], [u32; 3]> = HashMap::new();
+    let mut here = Vec::new();
+    let numbers = |words: &str| -> Option<[u32; 3]> {
+        let numbers = words.split_whitespace().map_while(|word| word.trim_matches(',').parse().ok());
+        numbers.take(3).collect::<Vec<u32>>().try_into().ok()
+    };
+    ptx.lines().map(str::trim).filter_map(move |text| {
+        let Some(rest) = text.strip_prefix(".loc") else { return Some((text, here.clone())) };
+        let mut place = numbers(rest)?;
+        match rest.split_once("inlined_at").and_then(|(_, rest)| numbers(rest)) {
+            Some(call) => calls.insert(place, call),
+            None => calls.remove(&place),
+        };
+        here = vec![place[1]];
+        while let Some(call) = calls.get(&place).filter(|_| here.len() < CALLS) {
+            here.push(call[1]);
+            place = *call;
+        }
+        None
+    })
+}
+
+/// How many groups of products a wait leaves under way.
+fn left(text: &str) -> Option<u32> {
+    text.split_once(WAIT)?.1.split(';').next()?.trim().parse().ok()
+}
+
+/// A wait that leaves some, in words.
+fn leaves(left: u32, at: u32) -> String {
+    let groups = if left == 1 { "the last group".to_string() } else { format!("the last {left} groups") };
+    format!("the wait of line {at} leaves {groups} of products under way (`wgmma.wait_group {left}`)")
+}
+
+/// Which wait lets a group of products go by, of those before the instruction that touches its registers.
 fn wait(line: u32, opcode: &str, ptx: &str) -> Option<String> {
-    let mut places: HashMap<[u32; 3], [u32; 3]> = HashMap::new();
-    // The lines of an instruction: its own, and those from which it is called.
-    let (mut here, mut last) = (Vec::new(), None);
-    for text in ptx.lines().map(str::trim) {
-        if let Some(rest) = text.strip_prefix(".loc") {
-            let number = |word: &str| word.trim_matches(',').parse().ok();
-            let numbers = |words: &str| -> Option<[u32; 3]> {
-                let numbers: Vec<u32> = words.split_whitespace().map_while(number).collect();
-                numbers.get(..3)?.try_into().ok()
-            };
-            let Some(mut place) = numbers(rest) else { continue };
-            match rest.split_once("inlined_at").and_then(|(_, rest)| numbers(rest)) {
-                Some(call) => places.insert(place, call),
-                None => places.remove(&place),
-            };
-            here = vec![place[1]];
-            while let Some(call) = places.get(&place).filter(|_| here.len() < 16) {
-                here.push(call[1]);
-                place = *call;
-            }
-        } else if let Some((_, rest)) = text.split_once("wgmma.wait_group.sync.aligned") {
-            last = rest.split(';').next().and_then(|left| left.trim().parse::<u32>().ok()).zip(here.last().copied());
-        } else if text.contains(".entry") || text.contains("wgmma.mma_async") {
+    let (mut labels, mut last) = (HashMap::new(), None);
+    for (number, (text, here)) in attributed(ptx).enumerate() {
+        if let Some(left) = left(text) {
+            last = here.last().map(|at| (left, *at, number, false));
+        } else if text.contains(".entry") || text.contains(PRODUCT) {
             last = None;
+        } else if let Some(label) = text.strip_suffix(':') {
+            labels.insert(label, number);
+        } else if let Some((_, label)) = text.trim_end_matches(';').split_once("bra") {
+            let target = label.split_whitespace().next_back().and_then(|label| labels.get(label));
+            if let (Some((_, _, of_wait, in_loop)), Some(target)) = (last.as_mut(), target) {
+                *in_loop |= *target < *of_wait;
+            }
         } else if here.contains(&line) && text.contains(opcode) {
-            let (left, at) = last.filter(|(left, _)| *left > 0)?;
-            let groups = if left == 1 {
-                "the last group of products".to_string()
-            } else {
-                format!("the last {left} groups of products")
-            };
+            let (left, at, _, in_loop) = last.filter(|(left, ..)| *left > 0)?;
+            let place = if in_loop { "behind the loop" } else { "there" };
+            let leaves = leaves(left, at);
             return Some(format!(
-                "the wait of line {at} leaves {groups} under way (`wgmma.wait_group {left}`), and these registers are of one of them: `wgmma.wait_group 0` there, before \
-                 they are touched"
+                "{leaves}, and these registers are of one of them: `wgmma.wait_group 0` {place}, before they are touched"
             ));
         }
     }
     None
+}
+
+/// The same of a product whose operands are overwritten: by the first wait behind products.
+fn overwritten(ptx: &str) -> Option<String> {
+    let mut behind = attributed(ptx).skip_while(|(text, _)| !text.contains(PRODUCT));
+    let (left, at) = behind.find_map(|(text, here)| left(text).zip(here.last().copied()))?;
+    (left > 0).then(|| {
+        format!(
+            "a product reads until its warpgroup has waited for its group, and {}: one that leaves fewer, before its operands are overwritten. Or do the offsets of \
+             its descriptor lead beyond its own tile?",
+            leaves(left, at)
+        )
+    })
 }

@@ -109,5 +109,5 @@ pub fn at(kernels: &Kernels, launches: &[Launch], text: &str) -> Option<String> 
         let made = before.iter().rposition(|line| is_name && makes(line))?;
         (*path == choice.kernel.path).then(|| format!(", its grid is made at line {}", made + 1))
     };
-    Some(format!("{path}:{line}{}", named().unwrap_or_default()))
+    Some(format!("at {path}:{line}{}", named().unwrap_or_default()))
 }

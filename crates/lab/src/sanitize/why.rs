@@ -71,9 +71,9 @@ pub fn hints(
         return Vec::new();
     }
     let ptx = kernels.kernel.ptx.as_str();
-    let launched = if is_small { launch(plan, flags, Known::of(ptx, races), limit) } else { None };
+    let launched = if is_small { launch(plan, flags, (Known::of(ptx, races), place), limit) } else { None };
     if let Some(text) = launched {
-        return vec![place.map_or(text.clone(), |place| format!("{text}. The launch is at {place}"))];
+        return vec![text];
     }
     let Some(ran) = whole.filter(|_| unexpected) else { return Vec::new() };
     let noted = ran.reports.iter().flat_map(|report| &report.circumstances);
@@ -149,8 +149,8 @@ fn tells(expected: &Expected) -> bool {
 }
 
 /// By which other launch all would be as expected, of a plan with one.
-fn launch(plan: &Plan, flags: &Sanitize, known: Known, limit: u64) -> Option<String> {
-    launches::other(given(plan)?, known, &|other| is_right(plan, flags, other, limit))
+fn launch(plan: &Plan, flags: &Sanitize, (known, place): (Known, Option<&str>), limit: u64) -> Option<String> {
+    launches::other(given(plan)?, known, place, &|other| is_right(plan, flags, other, limit))
 }
 
 /// The same of one block, where nothing else is known.
