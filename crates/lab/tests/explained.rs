@@ -482,7 +482,7 @@ fn what_a_descriptor_and_a_wait_of_wgmma_lack_is_told() {
         (
             "64ull << 32",
             "32ull << 32",
-            "`wgmma` reads the tile of A, and that of B, otherwise than it lies: its first 8 lines are right",
+            "`wgmma` reads the tile of A and that of B otherwise than it lies: its first 8 lines are right",
         ),
         ("1ull << 62", "2ull << 62", "So it is the swizzle"),
         (

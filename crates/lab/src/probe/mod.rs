@@ -242,8 +242,9 @@ impl Probe<'_> {
             seen.right.iter().filter(|[line, _]| *line == first.line).map(|[_, step]| *step).collect();
         others.sort_unstable();
         let wrong: Vec<usize> = seen.wrong.iter().filter(|step| step.line == first.line).map(|step| step.k).collect();
-        let shuffles = self.ptx.contains("shfl.sync");
-        let question = steps::question(&numbers, (k, shown), times, shuffles, (&wrong, &others));
+        let has = |words: &[&str]| words.iter().any(|word| self.ptx.contains(word));
+        let parts = (has(&["shfl.sync"]), has(&["%nctaid", "%ctaid.z", "red.global", "atom.global"]));
+        let question = steps::question(&numbers, (k, shown), times, parts, (&wrong, &others));
         let steps = ranges(numbers.into_iter());
         let here = format!("in {} {} of C, the products of {steps} along K", side.line(), first.line);
         let text = match times {

@@ -173,7 +173,7 @@ impl Probe<'_> {
             return Ok(None);
         };
         let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
-        Ok(Some(format!("`wgmma` reads the tile of {} otherwise than it lies: {what}", names.join(", and that of "))))
+        Ok(Some(format!("`wgmma` reads the tile of {} otherwise than it lies: {what}", names.join(" and that of "))))
     }
 
     /// The same of one factor.

@@ -8,12 +8,12 @@ const EACH: [usize; 4] = [1, 2, 4, 8];
 const TILES: [usize; 5] = [4, 8, 16, 32, 64];
 
 /// A question about a kernel in which these steps of K come so many times. All of the first `seen` ones were looked at. `others` are all
-/// steps that do not come once, and those that do.
+/// steps that do not come once, and those that do. Lanes may have parts of a sum, and so may blocks.
 pub fn question(
     numbers: &[usize],
     (k, seen): (usize, usize),
     times: f64,
-    shuffles: bool,
+    (shuffles, of_blocks): (bool, bool),
     others: (&[usize], &[usize]),
 ) -> String {
     let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else { return String::new() };
@@ -43,10 +43,12 @@ pub fn question(
             false => "does each thread, and each block along z, sum steps of its own?".to_string(),
         };
     }
-    if in_a_row && end == k {
-        return "is the number of steps along K rounded up, and the share of each, where blocks or warps have one (`(steps + shares - 1) / shares`); and does \
-                every thread's part reach the sum?"
+    if in_a_row && end == k && of_blocks {
+        return "is the number of steps along K rounded up, and each block's share of them, `(steps + shares - 1) / shares`; and does every thread's part reach the sum?"
             .to_string();
+    }
+    if in_a_row && end == k {
+        return "is the number of steps along K rounded up, and does every thread's part reach the sum?".to_string();
     }
     if in_a_row && first == 0 && count == 1 {
         return "do the loop and the index along K begin at 0?".to_string();
@@ -73,9 +75,10 @@ pub fn question(
             period - left
         ),
         None if shuffles => "does every thread's part reach the sum, through all lanes of a shuffle?".to_string(),
-        None => "does the part of every thread and block reach the sum: is the share of each rounded up, and where parts are stored, is each read back, at its \
+        None if of_blocks => "does the part of every thread and block reach the sum: is the share of each rounded up, and where parts are stored, is each read back, at its \
                  own place?"
             .to_string(),
+        None => "does the part of every thread and block reach the sum: where parts are stored, is each read back, at its own place?".to_string(),
     }
 }
 
@@ -125,7 +128,7 @@ mod tests {
     fn the_question_fits_the_steps() {
         let of = |steps: &dyn Fn(usize) -> bool, k: usize, times: f64, shuffles: bool| {
             let (wrong, right): (Vec<usize>, Vec<usize>) = (0..k).partition(|step| steps(*step));
-            question(&wrong, (k, k), times, shuffles, (&wrong, &right))
+            question(&wrong, (k, k), times, (shuffles, !shuffles), (&wrong, &right))
         };
         assert!(of(&|step| step % 128 < 32, 500, 29.0, true).contains("lanes from 4 on, for which there is no warp,"));
         assert!(of(&|step| step % 512 < 128, 2000, 29.0, true).contains("`value = lane < 4 ? part[lane] : 0`"));
