@@ -455,7 +455,7 @@ fn the_length_that_rows_of_vectors_need_is_told() {
         (
             "As[t / 8][t % 8 * 4] =",
             "As[t / 8][t % 8] =",
-            "in As the first element's column is a whole number of vectors",
+            "In As the first element's column has to be a whole number of vectors",
         ),
     ];
     all(kernel, words, &cases);

@@ -124,7 +124,7 @@ fn row(message: &str, ptx: &str) -> Option<String> {
         ));
     }
     let size = size(name, ptx);
-    let is_row = offset > bytes && size.is_some_and(|size| size.is_multiple_of(offset) && size / offset >= ROWS);
+    let is_row = offset > 2 * bytes && size.is_some_and(|size| size.is_multiple_of(offset) && size / offset >= ROWS);
     Some(match is_row {
         true => {
             let whole = offset.next_multiple_of(bytes);
@@ -139,8 +139,8 @@ fn row(message: &str, ptx: &str) -> Option<String> {
             )
         }
         false => format!(
-            "an access of {bytes} bytes needs an address that is a multiple of {bytes}: in {name} the first element's column is a whole number of vectors, and the row's \
-             length, with its padding, too: pad rows to a multiple of {bytes} bytes"
+            "an access of {bytes} bytes needs an address that is a multiple of {bytes}. In {name} the first element's column has to be a whole number of vectors, and so \
+             has the row's length, with its padding, a multiple of {bytes} bytes"
         ),
     })
 }
