@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cuda_source::roles::{Role, roles};
+use cuda_source::roles::{Role, roles, size_named};
 use cuda_source::types::Scalar;
 use cuda_source::{Extents, Kernel, Launch, Parameter, Program, Sizes};
 use gemm::{Dim3, Error, Shape};
@@ -219,18 +219,67 @@ fn no_product(kernel: &Kernel) -> Option<(String, String)> {
             ),
         ));
     }
-    let pointers: Vec<String> = kernel.parameters.iter().filter(|parameter| parameter.pointer).map(lower).collect();
-    let is_vector =
-        |name: &&String| matches!(name.as_str(), "x" | "y" | "v" | "vec" | "vector" | "dx" | "dy" | "xvec" | "yvec");
-    let vectors: Vec<&str> = pointers.iter().filter(is_vector).map(String::as_str).collect();
-    (pointers.len() == 3 && vectors.len() == 2 && sizes.len() == 2).then(|| {
-        (
-            format!("by `{}` it multiplies a matrix by a vector", vectors.join("` and `")),
-            format!(
-                "{sanitize}; --n 1 --args A,B,C,M,K, in the kernel's order, takes the vector for a B of one column"
-            ),
-        )
+    vector(kernel).map(|what| {
+        let args: Vec<String> = kernel.parameters.iter().map(by_vector).collect();
+        let args = match args.iter().any(|word| word == "?") {
+            true => "A,B,C,M,K, in the kernel's order,".to_string(),
+            false => format!("{},", args.join(",")),
+        };
+        let hint = format!("{sanitize}; --n 1 --args {args} takes the vector for a B of one column");
+        (format!("by {what} it multiplies a matrix by a vector"), hint.replace(", takes", " takes"))
     })
+}
+
+/// What shows that a kernel multiplies a matrix by a vector: the names of both vectors and no third size, steps from one element of a vector to
+/// the next, or its own name.
+fn vector(kernel: &Kernel) -> Option<String> {
+    let lower = |parameter: &Parameter| parameter.name.to_ascii_lowercase().replace('_', "");
+    let pointers: Vec<&Parameter> = kernel.parameters.iter().filter(|parameter| parameter.pointer).collect();
+    let is_whole = |parameter: &&Parameter| !parameter.pointer && parameter.scalar == Some(Scalar::Whole);
+    let sizes = || kernel.parameters.iter().filter(is_whole);
+    if let Some(step) = sizes().find(|size| matches!(lower(size).as_str(), "incx" | "incy" | "stridex" | "stridey")) {
+        return Some(format!("`{}`", step.name));
+    }
+    let is_distance = |size: &&Parameter| matches!(size_named(&size.name), Some(Role::Lda | Role::Ldb | Role::Ldc)) || is_distance(&lower(size));
+    let counted = sizes().filter(|size| !is_distance(size)).count();
+    if pointers.len() != 3 || counted > 2 {
+        return None;
+    }
+    let is_vector = |parameter: &&&Parameter| {
+        matches!(
+            lower(parameter).as_str(),
+            "x" | "y" | "v" | "vec" | "vector" | "dx" | "dy" | "xvec" | "yvec" | "vecx" | "vecy" | "xd" | "yd"
+        )
+    };
+    let vectors: Vec<String> = pointers.iter().filter(is_vector).map(|parameter| lower(parameter)).collect();
+    let name = kernel.plain_name().to_ascii_lowercase();
+    let is_named = ["gemv", "matvec", "mat_vec", "matrixvector", "matrix_vector"].iter().any(|word| name.contains(word));
+    match (vectors.len(), is_named) {
+        (2, _) if counted == 2 => Some(format!("`{}`", vectors.join("` and `"))),
+        (_, true) => Some(format!("its name, `{}`,", kernel.plain_name())),
+        _ => None,
+    }
+}
+
+fn is_distance(name: &str) -> bool {
+    matches!(name, "ld" | "pitch" | "stride" | "lda")
+}
+
+/// What a parameter is, where the vector is a B of one column.
+fn by_vector(parameter: &Parameter) -> String {
+    let name = parameter.name.to_ascii_lowercase().replace('_', "");
+    let word = match name.trim_start_matches("d").trim_end_matches("d") {
+        _ if name == "alpha" => "alpha=1.5",
+        _ if name == "beta" => "beta=0.5",
+        "a" | "mat" | "matrix" if parameter.pointer => "A",
+        "x" | "v" | "vec" | "vector" | "xvec" if parameter.pointer => "B",
+        "y" | "out" | "yvec" | "result" if parameter.pointer => "C",
+        "m" | "rows" if !parameter.pointer => "M",
+        "k" | "n" | "cols" if !parameter.pointer => "K",
+        own if is_distance(own) => "K",
+        _ => "?",
+    };
+    word.to_string()
 }
 
 /// Three pointers and three whole numbers, as most products have them.
