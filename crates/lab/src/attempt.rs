@@ -86,7 +86,7 @@ pub struct Try {
     /// rows (r) or columns (c), in this order: rcc, rrc, crc
     #[arg(long, value_enum, hide_possible_values = true, value_name = "row|column|nt|…", default_value = "row")]
     layout: Layout,
-    /// What is computed, as 'C += A * B', 'C = 0.5 * A * B', 'C = lower(A) * B' or 'upper(C) = A * B'
+    /// What is computed, as 'C += A * B', 'C = 0.5 * A * B', 'C = relu(A * B)', 'C = lower(A) * B' or 'upper(C) = A * B'
     #[arg(long, value_name = "FORMULA", default_value_t)]
     product: Formula,
     /// A folder with headers (repeatable)
@@ -188,7 +188,8 @@ fn tried(
         Ok(Done::Code(code)) => return Ok(code),
         Ok(Done::Other(other)) => (Some(other), None),
         Err(error) => {
-            let readings = other::is_of_places(&error).then(|| reading::all(attempt, candidate, shape(&attempt.sizes), given));
+            let readings =
+                other::is_of_places(&error).then(|| reading::all(attempt, candidate, shape(&attempt.sizes), given));
             let readings = readings.unwrap_or_default();
             let other = if left > 0 { reading::meant(attempt, candidate, &readings)? } else { None };
             if other.is_none() {
@@ -221,12 +222,13 @@ fn judged(
     report.kernel.entry = other::named(candidate);
     let readings = if report.check.right { Vec::new() } else { reading::all(attempt, candidate, shape, given) };
     if reads {
-        let other = reading::in_tf32(attempt, candidate, &report, given).map_or_else(
-            || reading::meant(attempt, candidate, &readings),
-            |other| Ok(Some(other)),
-        )?;
+        let other = reading::in_tf32(attempt, candidate, &report, given)
+            .map_or_else(|| reading::meant(attempt, candidate, &readings), |other| Ok(Some(other)))?;
         if let Some(other) = other {
             return Ok(Done::Other(other));
+        }
+        if readings.is_empty() && report.check.first.iter().all(|element| !element.got.is_nan()) && !given("product") {
+            reading::is_no_other(attempt, candidate)?;
         }
     }
     match &mut report.facts {
@@ -339,7 +341,7 @@ fn in_every_order(
 ) -> Result<Vec<Warning>, Error> {
     let (problem, extras) = (problem(attempt, shape, operands)?, attempt.how.options()?.extras);
     let task = task(attempt, candidate, shape, operands)?;
-    if attempt.product.parts[2].is_some() {
+    if attempt.product.leaves_out() {
         return part_in_every_order(attempt, (&task, &problem), extras, first);
     }
     let orders = judge::in_every_order(&task, &problem, extras, first, of_blocks)?;
@@ -360,7 +362,9 @@ fn part_in_every_order(
         let check = Check::of(problem, Fill::Reals, &whole, task.method());
         if !check.right {
             let (wrong, elements) = (check.wrong, check.elements);
-            return Err(Error::Fault(format!("the product is wrong in {wrong} of {elements} elements with {schedule}")));
+            return Err(Error::Fault(format!(
+                "the product is wrong in {wrong} of {elements} elements with {schedule}"
+            )));
         }
         if let Some((row, column)) = first.first_difference(&whole) {
             depends(&format!("element ({row}, {column}) is another with {schedule}"));
@@ -379,8 +383,8 @@ fn depends(differs: &str) {
 /// What the emulator says of a kernel that a card has run, on a problem that does not take it long.
 fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result<Judged, Error> {
     let small = judge::smaller(&shape);
-    if attempt.product.parts[2].is_some() {
-        let verdict = Verdict::Unknown("only a part of C is written; `--backend emulator` looks".to_string());
+    if attempt.product.leaves_out() {
+        let verdict = Verdict::Unknown("C is not all of the product; `--backend emulator` looks".to_string());
         return Ok(Judged { shape, orders: Vec::new(), verdict, differs: None, warnings: Vec::new() });
     }
     let grid = |shape| grid(attempt, shape);
@@ -438,8 +442,8 @@ fn report(
         specialization: Specialization::default(),
     };
     let by = if attempt.layout == Layout::Column { ", by columns" } else { "" };
-    let title = match attempt.product.parts {
-        [None, None, None] => format!("C = {}{by}", formula(operands)),
+    let title = match (attempt.product.parts, attempt.product.relu) {
+        ([None, None, None], false) => format!("C = {}{by}", formula(operands)),
         _ => format!("{}{by}", attempt.product),
     };
     let name = attempt.file.display().to_string();

@@ -175,9 +175,26 @@ fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -
                 unclear.what
             )]);
         }
+        Err(unclear) if structure(choice, &unclear.known).is_some() => {
+            let own = structure(choice, &unclear.known).unwrap_or_default();
+            return Err(Error::usage(
+                format!("{}: `{own}` is a structure, and `lab try` hands over matrices and numbers", kernel.name),
+                "`lab sanitize` hands one over, its members in their order, as in --arg '{f32=1,f32=0,bias:f32[64]=ones}' or '{f32=1,f32=0,null}'; \
+                 --expect C=@FILE says what is to come out",
+            ));
+        }
         Err(unclear) => {
             let word = |role: &Option<Role>| role.map_or("?", |role| word(role, attempt));
             let words: Vec<&str> = unclear.known.iter().map(word).collect();
+            if unclear.known.iter().all(Option::is_some) {
+                return Err(Error::usage(
+                    format!("{}: it is not clear {}", kernel.name, unclear.what),
+                    format!(
+                        "--args says what each parameter is, where {} is not it; `lab sanitize` runs any kernel, with what is expected of a buffer by --expect",
+                        words.join(",")
+                    ),
+                ));
+            }
             return Err(Error::usage(
                 format!("{}: it is not clear {}", kernel.name, unclear.what),
                 format!("--args {} with A, B, C, a size, alpha=…, beta=… or a number for each `?`", words.join(",")),
@@ -230,6 +247,26 @@ fn no_product(kernel: &Kernel) -> Option<(String, String)> {
     })
 }
 
+/// The first parameter that is neither a pointer nor a number, of those without a role.
+fn structure(choice: &Choice, known: &[Option<Role>]) -> Option<String> {
+    let kernel = &choice.kernel;
+    let open = kernel.parameters.iter().zip(known).filter(|(own, role)| role.is_none() && !own.pointer);
+    let given = |own: &Parameter| {
+        let place = kernel.template.iter().position(|of_template| of_template.name == own.element)?;
+        choice.instance.arguments.get(place).cloned()
+    };
+    let is_number = |name: &str| {
+        ["float", "double", "half", "int", "unsigned", "bool", "bfloat16", "size_t", "long"]
+            .iter()
+            .any(|word| name.contains(word))
+    };
+    let mut types = open
+        .filter(|(own, _)| own.scalar.is_none())
+        .map(|(own, _)| (own, given(own).unwrap_or_else(|| own.element.clone())));
+    let (own, name) = types.find(|(_, name)| !name.is_empty() && !is_number(name))?;
+    Some(format!("{name} {}", own.name))
+}
+
 /// What shows that a kernel multiplies a matrix by a vector: the names of both vectors and no third size, steps from one element of a vector to
 /// the next, or its own name.
 fn vector(kernel: &Kernel) -> Option<String> {
@@ -240,7 +277,9 @@ fn vector(kernel: &Kernel) -> Option<String> {
     if let Some(step) = sizes().find(|size| matches!(lower(size).as_str(), "incx" | "incy" | "stridex" | "stridey")) {
         return Some(format!("`{}`", step.name));
     }
-    let is_distance = |size: &&Parameter| matches!(size_named(&size.name), Some(Role::Lda | Role::Ldb | Role::Ldc)) || is_distance(&lower(size));
+    let is_distance = |size: &&Parameter| {
+        matches!(size_named(&size.name), Some(Role::Lda | Role::Ldb | Role::Ldc)) || is_distance(&lower(size))
+    };
     let counted = sizes().filter(|size| !is_distance(size)).count();
     if pointers.len() != 3 || counted > 2 {
         return None;
@@ -253,7 +292,8 @@ fn vector(kernel: &Kernel) -> Option<String> {
     };
     let vectors: Vec<String> = pointers.iter().filter(is_vector).map(|parameter| lower(parameter)).collect();
     let name = kernel.plain_name().to_ascii_lowercase();
-    let is_named = ["gemv", "matvec", "mat_vec", "matrixvector", "matrix_vector"].iter().any(|word| name.contains(word));
+    let is_named =
+        ["gemv", "matvec", "mat_vec", "matrixvector", "matrix_vector"].iter().any(|word| name.contains(word));
     match (vectors.len(), is_named) {
         (2, _) if counted == 2 => Some(format!("`{}`", vectors.join("` and `"))),
         (_, true) => Some(format!("its name, `{}`,", kernel.plain_name())),

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use gemm::Error;
 use gemm::check::{Check, Method};
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Problem};
 use gemm::report::Report;
-use gemm::Error;
 
 use super::layout::Layout;
 
@@ -94,11 +94,13 @@ pub struct Formula {
     pub added: bool,
     /// A factor that is no argument.
     pub times: f64,
+    /// What would be negative becomes 0.
+    pub relu: bool,
 }
 
 impl Default for Formula {
     fn default() -> Formula {
-        Formula { parts: [None; 3], added: false, times: 1.0 }
+        Formula { parts: [None; 3], added: false, times: 1.0, relu: false }
     }
 }
 
@@ -114,7 +116,10 @@ impl fmt::Display for Formula {
             (false, times) => ("=", times),
         };
         let times = if times == 1.0 { String::new() } else { format!("{times} * ") };
-        write!(f, "{c} {sign} {times}{a} * {b}")
+        match self.relu {
+            true => write!(f, "{c} {sign} relu({times}{a} * {b})"),
+            false => write!(f, "{c} {sign} {times}{a} * {b}"),
+        }
     }
 }
 
@@ -124,7 +129,9 @@ impl FromStr for Formula {
     fn from_str(text: &str) -> Result<Formula, String> {
         let wrong = || {
             let parts = Part::ALL.map(|(name, _)| name).join(", ");
-            format!("`{text}` is no product as `C = A * B`, `C += A * B` or `C = 0.5 * lower(A) * B`; parts are {parts}")
+            format!(
+                "`{text}` is no product as `C = A * B`, `C += A * B`, `C = relu(A * B)` or `C = 0.5 * lower(A) * B`; parts are {parts}"
+            )
         };
         let flat: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         let (left, right) = flat.split_once('=').ok_or_else(wrong)?;
@@ -136,8 +143,13 @@ impl FromStr for Formula {
         formula.added = c.len() != left.len();
         formula.times = sign;
         formula.parts[2] = part_of(c, "C").ok_or_else(wrong)?;
+        let inside = right.strip_prefix("relu(").and_then(|rest| rest.strip_suffix(')'));
+        formula.relu = inside.is_some() && !formula.added;
+        if inside.is_some() && formula.added {
+            return Err(wrong());
+        }
         let mut left = ["A", "B"].iter().enumerate();
-        for word in right.split('*') {
+        for word in inside.unwrap_or(right).split('*') {
             match word.parse::<f64>() {
                 Ok(times) if times.is_finite() && times != 0.0 => formula.times *= times,
                 _ => {
@@ -190,7 +202,8 @@ impl Formula {
             // Stored as it is multiplied by the user, and not as its transpose.
             let rows_first = (if which == 0 { of_first } else { of_second }).is_rows() != turned;
             let (rows, columns) = (matrix.rows(), matrix.columns());
-            let at = |row: usize, column: usize| if rows_first { matrix.at(row, column) } else { matrix.at(column, row) };
+            let at =
+                |row: usize, column: usize| if rows_first { matrix.at(row, column) } else { matrix.at(column, row) };
             let value = |row: usize, column: usize| match rows_first {
                 true => part.at(row, column, at),
                 false => part.at(column, row, at),
@@ -203,23 +216,35 @@ impl Formula {
         Ok(made)
     }
 
-    /// A product of which a part is to be written, with what is right in the place of all other elements that are as they were.
+    /// Whether C is not to be all that is computed.
+    pub fn leaves_out(&self) -> bool {
+        self.relu || self.parts[2].is_some()
+    }
+
+    /// The product where C leaves something out: what is right in the place of elements that are not to be written and are as they were, and of
+    /// 0 for what is negative.
     pub fn completed(&self, layout: Layout, problem: &Problem, product: &Matrix) -> Result<Matrix, Error> {
-        let Some(part) = self.parts[2] else { return Ok(product.clone()) };
+        if !self.leaves_out() {
+            return Ok(product.clone());
+        }
         let (rows, columns) = (product.rows(), product.columns());
         let mut places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
         let turned = layout.turns_c();
         let next = || {
             let (row, column) = places.next().unwrap_or_default();
             let (before, after) = (problem.c.at(row, column), product.at(row, column));
-            let is_in = if turned { part.has(column, row) } else { part.has(row, column) };
-            if is_in || !(before == after || before.is_nan() && after.is_nan()) {
+            let is_in = |part: Part| if turned { part.has(column, row) } else { part.has(row, column) };
+            let is_beside = self.parts[2].is_some_and(|part| !is_in(part));
+            let is_as_before = before == after || before.is_nan() && after.is_nan();
+            let is_cut = self.relu && after == 0.0;
+            if !(is_beside && is_as_before || !is_beside && is_cut) {
                 return after;
             }
             let steps = 0..problem.shape.k as usize;
             let sum: f64 = steps.map(|k| problem.a_at(row, k) * problem.b_at(k, column)).sum();
             let added = if problem.form.beta == 0.0 { 0.0 } else { problem.form.beta * before };
-            problem.form.alpha * sum + added
+            let whole = problem.form.alpha * sum + added;
+            if is_cut && whole > 0.0 { after } else { whole }
         };
         Matrix::filled(product.element(), [rows, columns, product.leading()], next)
     }
@@ -232,7 +257,7 @@ impl Formula {
         product: &Matrix,
         report: &mut Report,
     ) -> Result<Matrix, Error> {
-        if self.parts[2].is_none() {
+        if !self.leaves_out() {
             return Ok(product.clone());
         }
         let whole = self.completed(layout, problem, product)?;
@@ -254,12 +279,23 @@ mod tests {
             "C -= 2 * A * B",
             "C = 0.5 * lower(A) * B",
             "upper(C) = A * B",
+            "C = relu(A * B)",
             "C = A * strictly_upper(B)",
         ] {
             assert_eq!(text.parse::<Formula>().unwrap().to_string(), text);
         }
         assert_eq!("C=A*B".parse(), Ok(Formula::default()));
-        for wrong in ["", "C", "C = A", "C = B * A", "D = A * B", "C = A * B * B", "C = left(A) * B", "C = 0 * A * B"] {
+        for wrong in [
+            "",
+            "C",
+            "C = A",
+            "C = B * A",
+            "D = A * B",
+            "C = A * B * B",
+            "C = left(A) * B",
+            "C = 0 * A * B",
+            "C += relu(A * B)",
+        ] {
             assert!(wrong.parse::<Formula>().is_err(), "{wrong}");
         }
     }

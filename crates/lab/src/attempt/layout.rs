@@ -3,11 +3,11 @@
 use clap::ValueEnum;
 use gemm::check::{Check, Method};
 use gemm::dtype::Sum;
+use gemm::form::{self, Form};
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Problem};
 use gemm::report::Report;
 use gemm::task::Operand;
-use gemm::form::{self, Form};
 use gemm::{Error, Shape, Tile};
 
 /// How matrices lie in memory.
@@ -94,7 +94,8 @@ impl Layout {
         let tile = Tile { m: n, n: m, k };
         let [of_b, of_a] = self.of_factors();
         // What is stored the other way round is the factor as it is multiplied.
-        let factor = |stored: &Matrix, of: form::Layout| if of.is_rows() { stored.transposed() } else { stored.clone() };
+        let factor =
+            |stored: &Matrix, of: form::Layout| if of.is_rows() { stored.transposed() } else { stored.clone() };
         let (a, b) = (factor(&problem.b, of_a), factor(&problem.a, of_b));
         let (before, after) = (problem.c.transposed(), product.transposed());
         let form = Form { a: form::Layout::Rows, layout: form::Layout::Rows, ..problem.form };
@@ -119,16 +120,8 @@ impl Layout {
 
     /// The other layouts, those that are usual first.
     pub fn others(self) -> impl Iterator<Item = Layout> {
-        let all = [
-            Layout::Row,
-            Layout::Column,
-            Layout::Nt,
-            Layout::Tn,
-            Layout::Tt,
-            Layout::Rcc,
-            Layout::Rrc,
-            Layout::Crc,
-        ];
+        let all =
+            [Layout::Row, Layout::Column, Layout::Nt, Layout::Tn, Layout::Tt, Layout::Rcc, Layout::Rrc, Layout::Crc];
         all.into_iter().filter(move |layout| *layout != self)
     }
 

@@ -41,8 +41,8 @@ pub struct Reading {
 
 fn hint(attempt: &Try, before: &Try) -> String {
     let layout = (attempt.layout != before.layout).then(|| attempt.layout.hint().to_string());
-    let formula = (attempt.product != before.product)
-        .then(|| format!("if the product is {0}: --product '{0}'", attempt.product));
+    let formula =
+        (attempt.product != before.product).then(|| format!("if the product is {0}: --product '{0}'", attempt.product));
     layout.into_iter().chain(formula).collect::<Vec<_>>().join(", and ")
 }
 
@@ -64,7 +64,8 @@ pub fn all(attempt: &Try, candidate: &Candidate, shape: Shape, given: &dyn Fn(&s
     let shape = if work(&shape) > MOST { judge::smaller(&shape) } else { shape };
     let said = Said::of(attempt, candidate);
     let is_open = |layout: &Layout| {
-        !given("layout") && (USUAL.contains(layout) || !said.is_explicit() || said.has_layout(*layout))
+        let transposed = [Layout::Tn, Layout::Tt].contains(layout) && !said.is_explicit();
+        !given("layout") && (USUAL.contains(layout) || transposed || said.has_layout(*layout))
     };
     let layouts = std::iter::once(attempt.layout).chain(attempt.layout.others().filter(is_open));
     let mut found = Vec::new();
@@ -83,7 +84,10 @@ pub fn all(attempt: &Try, candidate: &Candidate, shape: Shape, given: &dyn Fn(&s
             if fits(&numbers) && holds(&other, candidate, shape, &fits) {
                 let said = (is_own || said.has_layout(layout)) && said.has_formula(&formula);
                 let other = Try { product: formula, ..other.clone() };
-                found.push(Reading { hint: hint(&other, attempt), attempt: other, said });
+                // Any factor fits some mistake.
+                if said || formula.times == 1.0 {
+                    found.push(Reading { hint: hint(&other, attempt), attempt: other, said });
+                }
             }
         }
     }
@@ -92,7 +96,6 @@ pub fn all(attempt: &Try, candidate: &Candidate, shape: Shape, given: &dyn Fn(&s
         let other = arguments(attempt, false).into_iter().find(right);
         found.extend(other.map(|(attempt, hint)| Reading { attempt, hint, said: true }));
     }
-    found.sort_by_key(|reading| reading.attempt.product.times != 1.0);
     found
 }
 
@@ -104,8 +107,11 @@ pub fn meant(attempt: &Try, candidate: &Candidate, readings: &[Reading]) -> Resu
         return Ok(Some(Box::new(reading.attempt.clone())));
     }
     let said = Said::of(attempt, candidate);
-    let documented = readings.iter().find(|reading| reading.attempt.product.times == 1.0);
-    match documented.filter(|_| !said.is_explicit()) {
+    // Blocks that add to C need zeros there, whatever is meant.
+    let atomic = ["red.global", "atom.global", "red.gpu", "red.relaxed", "cp.reduce"];
+    let adds = atomic.iter().any(|words| candidate.kernel.ptx.contains(words));
+    let may_be_meant = |reading: &&Reading| !(reading.attempt.product.added && adds);
+    match readings.iter().find(may_be_meant).filter(|_| !said.is_explicit()) {
         Some(reading) => {
             let name = super::other::named(candidate);
             Err(Error::usage(
@@ -117,7 +123,21 @@ pub fn meant(attempt: &Try, candidate: &Candidate, readings: &[Reading]) -> Resu
     }
 }
 
-/// The same in tf32, where that is what the kernel's tensor cores multiply, and all that is wrong.
+/// Refuses a kernel that is said to compute more than a product.
+///
+/// # Errors
+/// [`Error::Usage`], with the word that says so.
+pub fn is_no_other(attempt: &Try, candidate: &Candidate) -> Result<(), Error> {
+    Said::of(attempt, candidate).beyond().map_or(Ok(()), |word| {
+        let name = super::other::named(candidate);
+        Err(Error::usage(
+            format!("{name}: C is not {}, and by `{word}` the file says that it is more than a product", attempt.product),
+            "`lab sanitize` runs any kernel, and --expect C=@FILE says what is to come out; --product 'C = A * B' checks for the product alone",
+        ))
+    })
+}
+
+/// The same product in tf32, where that is what the kernel's tensor cores multiply, and all that is wrong.
 pub fn in_tf32(
     attempt: &Try,
     candidate: &Candidate,
@@ -195,11 +215,12 @@ impl Numbers {
         let [m, n, k] = [shape.m, shape.n, shape.k].map(|size| size as usize);
         let turned = layout.turns_c();
         let each = |rows: usize, columns: usize, of: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
-            (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))).map(|(row, column)| of(row, column)).collect()
+            (0..rows)
+                .flat_map(|row| (0..columns).map(move |column| (row, column)))
+                .map(|(row, column)| of(row, column))
+                .collect()
         };
-        let of_c = |c: &Matrix| {
-            each(m, n, &|row, column| if turned { c.at(column, row) } else { c.at(row, column) })
-        };
+        let of_c = |c: &Matrix| each(m, n, &|row, column| if turned { c.at(column, row) } else { c.at(row, column) });
         Numbers {
             sizes: [m, n, k],
             a: each(m, k, &|row, step| if turned { problem.b_at(step, row) } else { problem.a_at(row, step) }),
@@ -224,18 +245,20 @@ impl Numbers {
             })
         };
         let every = || Part::ALL.iter().map(|(_, part)| *part).collect::<Vec<_>>();
-        let parts = none
-            .chain(of(0, m == k, every()))
-            .chain(of(1, k == n, every()))
-            .chain(of(2, m == n, vec![Part::Lower, Part::Upper]));
+        let parts = none.chain(of(0, m == k, every())).chain(of(1, k == n, every())).chain(of(
+            2,
+            m == n,
+            vec![Part::Lower, Part::Upper],
+        ));
         let mut found = Vec::new();
         for parts in parts {
             for added in [false, true] {
                 if added && self.beta != 0.0 {
                     continue;
                 }
-                let plain = Formula { parts, added, times: 1.0 };
+                let plain = Formula { parts, added, ..Formula::default() };
                 found.push(plain);
+                found.extend((!added && self.beta == 0.0).then_some(Formula { relu: true, ..plain }));
                 found.extend(self.times(&plain).map(|times| Formula { times, ..plain }));
             }
         }
@@ -283,7 +306,10 @@ impl Numbers {
                 let added = if self.added(formula) == 0.0 { 0.0 } else { self.added(formula) * self.before[at] };
                 let expected = match formula.parts[2] {
                     Some(part) if !part.has(row, column) => self.before[at],
-                    _ => self.c.element().rounded(self.alpha * formula.times * self.sum(formula, row, column) + added),
+                    _ => {
+                        let whole = self.alpha * formula.times * self.sum(formula, row, column) + added;
+                        self.c.element().rounded(if formula.relu { whole.max(0.0) } else { whole })
+                    }
                 };
                 self.after[at] == expected
             })

@@ -8,8 +8,38 @@ use crate::expression::parts;
 
 /// Words that may stand between a matrix and how it lies.
 const BETWEEN: [&str; 22] = [
-    "is", "are", "in", "stored", "given", "as", "lies", "lie", "laid", "out", "kept", "held", "(", "[", "matrix", "half",
-    "float", "double", "int8", "bf16", "m", "k",
+    "is", "are", "in", "stored", "given", "as", "lies", "lie", "laid", "out", "kept", "held", "(", "[", "matrix",
+    "half", "float", "double", "int8", "bf16", "m", "k",
+];
+
+/// Words for what is more than a product, or none.
+const BEYOND: [&str; 26] = [
+    "relu",
+    "gelu",
+    "silu",
+    "swish",
+    "sigmoid",
+    "tanh",
+    "softmax",
+    "layernorm",
+    "rmsnorm",
+    "dequant",
+    "quantized",
+    "quantised",
+    "dropout",
+    "argmax",
+    "argmin",
+    "convolution",
+    "im2col",
+    "elementwise",
+    "minplus",
+    "min-plus",
+    "maxplus",
+    "tropical",
+    "complex",
+    "xnor",
+    "popcount",
+    "popc",
 ];
 
 /// What a file says.
@@ -31,14 +61,16 @@ impl Said {
         let line = written.map_or(usize::MAX, |kernel| kernel.line as usize);
         let above: Vec<&str> = candidate.text.lines().take(line.saturating_sub(1)).collect();
         let text = comments(&above.join("\n")).to_lowercase();
-        let text = ["column-major", "col-major", "column major", "col_major", "colmajor", "column by column", "by columns"]
-            .iter()
-            .fold(text, |text, words| text.replace(words, " columns_first "));
+        let text =
+            ["column-major", "col-major", "column major", "col_major", "colmajor", "column by column", "by columns"]
+                .iter()
+                .fold(text, |text, words| text.replace(words, " columns_first "));
         let words = parts(&attempt.args);
         let names = ["A", "B", "C"].map(|name| {
             let place = words.iter().position(|word| *word == name);
             let own = written.zip(place).and_then(|(kernel, place)| kernel.parameters.get(place));
-            let own = own.filter(|own| !matches!(own.name.as_str(), "A" | "B" | "C")).map(|own| own.name.to_lowercase());
+            let own =
+                own.filter(|own| !matches!(own.name.as_str(), "A" | "B" | "C")).map(|own| own.name.to_lowercase());
             [name.to_lowercase()].into_iter().chain(own).collect()
         });
         let kernel = written.map_or_else(String::new, |kernel| kernel.plain_name().to_lowercase());
@@ -89,9 +121,15 @@ impl Said {
         };
         let names = &self.names[matrix];
         let suffixed = |name: &String| {
-            [format!("{name}^t"), format!("{name}ᵀ"), format!("{name}'"), format!("transpose({name})"), format!("trans({name})")]
-                .iter()
-                .any(|form| self.flat.contains(form))
+            [
+                format!("{name}^t"),
+                format!("{name}ᵀ"),
+                format!("{name}'"),
+                format!("transpose({name})"),
+                format!("trans({name})"),
+            ]
+            .iter()
+            .any(|form| self.flat.contains(form))
         };
         let by_name = names.iter().any(|name| {
             ["t", "_t", "_trans", "_transposed", "trans", "transposed"]
@@ -105,7 +143,8 @@ impl Said {
     fn is_told(&self, matrix: usize) -> bool {
         let is_name = |at: usize, of: usize| self.tokens.get(at).is_some_and(|token| self.names[of].contains(token));
         let of_any = |at: usize| (0..3).any(|of| is_name(at, of));
-        let joins = |at: usize| self.tokens.get(at).is_some_and(|token| matches!(token.as_str(), "," | "and" | "&" | "/"));
+        let joins =
+            |at: usize| self.tokens.get(at).is_some_and(|token| matches!(token.as_str(), "," | "and" | "&" | "/"));
         let between = |at: usize| self.tokens.get(at).is_some_and(|token| BETWEEN.contains(&token.as_str()));
         let told = |at: usize| {
             // `B is column-major`, `A and B (column-major)`.
@@ -133,8 +172,18 @@ impl Said {
 
     /// Whether it says that this is computed.
     pub fn has_formula(&self, formula: &Formula) -> bool {
-        let parts = formula.parts.iter().enumerate().all(|(matrix, part)| part.is_none_or(|part| self.has_part(matrix, part)));
-        parts && (!formula.added || self.is_added()) && (formula.times.abs() == 1.0 || self.has_factor(formula.times.abs()))
+        let parts =
+            formula.parts.iter().enumerate().all(|(matrix, part)| part.is_none_or(|part| self.has_part(matrix, part)));
+        let times = formula.times;
+        let taken_off = self.names[2].iter().any(|c| self.flat.contains(&format!("{c}-=")));
+        let sign = if formula.added { taken_off == (times < 0.0) } else { times > 0.0 };
+        let relu =
+            !formula.relu || self.flat.contains("relu") || self.kernel.contains("relu") || self.flat.contains("max(0");
+        parts
+            && relu
+            && sign
+            && (!formula.added || self.is_added())
+            && (times.abs() == 1.0 || self.has_factor(times.abs()))
     }
 
     fn is_added(&self) -> bool {
@@ -162,12 +211,25 @@ impl Said {
     fn has_part(&self, matrix: usize, part: Part) -> bool {
         let lower = ["lowertriang", "=l*", "*l.", "*l,", "tril", "trmm_lower", "trmm_l"];
         let upper = ["uppertriang", "=u*", "*u.", "*u,", "triu"];
-        let (one, other) = if part.is_lower() { (lower, upper.as_slice()) } else { (["uppertriang", "=u*", "*u.", "*u,", "triu", "trmm_upper", "trmm_u"], lower.as_slice()) };
+        let (one, other) = if part.is_lower() {
+            (lower, upper.as_slice())
+        } else {
+            (["uppertriang", "=u*", "*u.", "*u,", "triu", "trmm_upper", "trmm_u"], lower.as_slice())
+        };
         let [word, opposite] = if part.is_lower() { ["lower", "upper"] } else { ["upper", "lower"] };
         let mentions = |word: &str| self.flat.contains(word) || self.kernel.contains(word);
         let of_side = self.has(&one) || mentions(word) && !mentions(opposite) && !self.has(other);
-        let strictly = [format!("strictly{word}"), format!("strict{word}")].iter().any(|words| self.flat.contains(words));
-        let unit = self.has(&["unitdiag", "unit-diag", "unitlower", "unitupper", "unittriang", "implicitunit", "onesonthediagonal"]);
+        let strictly =
+            [format!("strictly{word}"), format!("strict{word}")].iter().any(|words| self.flat.contains(words));
+        let unit = self.has(&[
+            "unitdiag",
+            "unit-diag",
+            "unitlower",
+            "unitupper",
+            "unittriang",
+            "implicitunit",
+            "onesonthediagonal",
+        ]);
         let symmetric = self.has(&["symm"]) || self.kernel.contains("symm");
         let kind = match part {
             Part::StrictlyLower | Part::StrictlyUpper => strictly,
@@ -175,14 +237,28 @@ impl Said {
             Part::SymmetricLower | Part::SymmetricUpper => symmetric,
             Part::Lower | Part::Upper => !strictly && !unit && (matrix == 2 || !symmetric),
         };
-        let of_c = self.names[2].iter().any(|c| self.flat.contains(&format!("triangleof{c}")) || self.flat.contains(&format!("partof{c}")))
+        let of_c = self.names[2]
+            .iter()
+            .any(|c| self.flat.contains(&format!("triangleof{c}")) || self.flat.contains(&format!("partof{c}")))
             || ["syrk", "syr2k", "herk", "gemmt"].iter().any(|word| mentions(word));
         of_side && kind && of_c == (matrix == 2)
     }
 
+    /// A word of it for what is more than a product.
+    pub fn beyond(&self) -> Option<&'static str> {
+        let is_there = |word: &&str| {
+            self.kernel.contains(*word)
+                || self.tokens.iter().any(|token| token == word)
+                || word.contains('-') && self.flat.contains(*word)
+        };
+        BEYOND.into_iter().find(|word| is_there(&word))
+    }
+
     /// Whether it says that the kernel's K is the columns of C, and its N those of A.
     pub fn has_inner_n(&self) -> bool {
-        self.has(&["mxn", "m×n", "[m,n]"]) && self.has(&["nxk", "n×k", "[n,k]"]) && self.has(&["mxk", "m×k", "[m,k]", "innersize", "bisnxk"])
+        self.has(&["mxn", "m×n", "[m,n]"])
+            && self.has(&["nxk", "n×k", "[n,k]"])
+            && self.has(&["mxk", "m×k", "[m,k]", "innersize", "bisnxk"])
     }
 }
 
@@ -236,7 +312,10 @@ mod tests {
             ("// C[M,N] = A[M,K] * B[N,K]", vec![Layout::Nt]),
             ("// C = A^T * B, A is stored K x M", vec![Layout::Tn]),
             ("/* column-major A and B */", vec![Layout::Nt, Layout::Tn, Layout::Tt]),
-            ("// C (column-major, MxN) = A * B with A row-major and B column-major", vec![Layout::Nt, Layout::Rcc, Layout::Rrc]),
+            (
+                "// C (column-major, MxN) = A * B with A row-major and B column-major",
+                vec![Layout::Nt, Layout::Rcc, Layout::Rrc],
+            ),
             ("float* b; // tiles are transposed in shared memory", vec![]),
         ] {
             let said = said(text);
@@ -253,13 +332,20 @@ mod tests {
             ("// C = A * B + C", "C += A * B", true),
             ("// C = A * B, accumulated in float", "C += A * B", false),
             ("// C = alpha * A * B + beta * C", "C += A * B", false),
-            ("// C = L * B with L lower triangular (strict upper part of A is not referenced)", "C = lower(A) * B", true),
+            (
+                "// C = L * B with L lower triangular (strict upper part of A is not referenced)",
+                "C = lower(A) * B",
+                true,
+            ),
             ("// C = L * B with L lower triangular", "C = upper(A) * B", false),
             ("// C = L * B with L the strictly lower triangle of A", "C = lower(A) * B", false),
             ("// C = L * B with L the strictly lower triangle of A", "C = strictly_lower(A) * B", true),
             ("// only the upper triangle of C is written", "upper(C) = A * B", true),
             ("// only the upper triangle of C is written", "C = upper(A) * B", false),
             ("// C = 0.5 * A * B", "C = 0.5 * A * B", true),
+            ("// C = A * B", "C = -1 * A * B", false),
+            ("// C += A * B", "C -= A * B", false),
+            ("// C -= A * B", "C -= A * B", true),
             ("// C = A * B, 4x4 per thread", "C = 4 * A * B", false),
         ] {
             assert_eq!(said(text).has_formula(&formula.parse().unwrap()), expected, "{text} / {formula}");
