@@ -251,7 +251,10 @@ impl Said {
                 || self.tokens.iter().any(|token| token == word)
                 || word.contains('-') && self.flat.contains(*word)
         };
-        BEYOND.into_iter().find(|word| is_there(&word))
+        // That is a product, which was tried.
+        let [a, b, _] = &self.names;
+        let relu = a.iter().any(|a| b.iter().any(|b| self.flat.contains(&format!("=relu({a}*{b})"))));
+        BEYOND.into_iter().find(|word| is_there(word) && !(relu && *word == "relu"))
     }
 
     /// Whether it says that the kernel's K is the columns of C, and its N those of A.
