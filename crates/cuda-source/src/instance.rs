@@ -217,7 +217,7 @@ fn value_type(unit: &Unit, range: std::ops::Range<usize>, from: usize, before: u
     if unit.is_name(first) {
         // `Type{…}`, `a::Type<3>{…}`
         let mut at = first;
-        while at < end && (unit.is_name(at) || unit.is_sign(at, ":")) || at < end && unit.word(at) == "::" {
+        while at < end && (unit.is_name(at) || matches!(unit.word(at), ":" | "::")) {
             at += 1;
         }
         let behind = if unit.is_sign(at, "<") { unit.behind_angles(at, end)? } else { at };
@@ -244,13 +244,12 @@ fn value_type(unit: &Unit, range: std::ops::Range<usize>, from: usize, before: u
     let number =
         (range.len() == 1).then(|| unit.word(first)).filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let is_real = number.contains('.') && !number.starts_with("0x");
-    Some(match number {
-        _ if is_real && number.ends_with(['f', 'F']) => "float",
-        _ if is_real => "double",
-        _ if number.ends_with(|c: char| c.is_ascii_digit()) => "int",
-        _ => return None,
-    })
-    .map(str::to_string)
+    match number {
+        _ if is_real && number.ends_with(['f', 'F']) => Some("float".to_string()),
+        _ if is_real => Some("double".to_string()),
+        _ if number.ends_with(|c: char| c.is_ascii_digit()) => Some("int".to_string()),
+        _ => None,
+    }
 }
 
 fn all_instances(items: &[Item]) -> Vec<&Item> {

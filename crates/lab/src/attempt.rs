@@ -6,6 +6,8 @@ mod formula;
 mod launch;
 mod layout;
 mod made;
+mod no_product;
+mod orders;
 mod other;
 mod ragged;
 mod reading;
@@ -19,25 +21,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser};
-use common::progress::of_blocks;
 use common::road;
 use device::Device;
-use emulator::Schedule;
 use gemm::candidate::Exam;
-use gemm::check::Check;
 use gemm::dtype::Sum;
-use gemm::facts::{Extras, Facts};
+use gemm::facts::Facts;
 use gemm::form::{Form, Specialization};
-use gemm::judge::{self, Judged, Verdict};
+use gemm::judge::{Judged, Verdict};
 use gemm::level::{Configuration, Tiles};
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Limits, Problem};
 use gemm::report::Report;
 use gemm::task::Task;
-use gemm::{Element, Error, Shape, Source, emulated};
-
-use cuda_source::types::Scalar;
-use emulator::Warning;
+use gemm::{Element, Error, Shape, Source};
 
 use crate::bench::{Bench, for_shape};
 use crate::candidate::{Candidate, File};
@@ -49,11 +45,13 @@ use crate::predicted;
 use crate::row::Row;
 use crate::shared_memory;
 use adapt::Planned;
+use cuda_source::types::Scalar;
 use formula::Formula;
 use gemm::sums::sums;
-use launch::{grid, launch};
+use launch::launch;
 use layout::Layout;
 use levels::{LEVELS, builds};
+use orders::{beside_the_card, depends, in_every_order};
 pub use ready::{Flags, Ready};
 
 /// The sizes where nothing is said: off the tiles of most kernels, in every direction.
@@ -193,7 +191,8 @@ fn tried(
             let readings = readings.unwrap_or_default();
             let other = if left > 0 { reading::meant(attempt, candidate, &readings)? } else { None };
             if other.is_none() {
-                other::propose_after_fault(attempt, given, candidate, &error, &readings);
+                let reading = readings.first().map(|reading| reading.hint.as_str());
+                other::propose_after_fault(attempt, given, candidate, &error, reading);
             }
             (other, Some(error))
         }
@@ -269,7 +268,8 @@ fn judged(
     }
     if !report.check.right {
         let said = explain::nan(attempt, candidate, &report);
-        let proposed = other::propose(attempt, candidate, &report, &readings);
+        let reading = readings.first().map(|reading| reading.hint.as_str());
+        let proposed = other::propose(attempt, candidate, &report, reading);
         let launched = if proposed || said { None } else { varied::launch(attempt, candidate, shape, false) };
         match launched {
             Some(text) => note(&format!("hint: {text}")),
@@ -329,75 +329,6 @@ fn conclude(report: &Report) -> Result<ExitCode, Error> {
     }
     note(&format!("error: the product is wrong in {} of {} elements", report.check.wrong, report.check.elements));
     Ok(ExitCode::FAILURE)
-}
-
-/// What is doubtful in any order in a kernel that is right with the first block first; a fault is an error.
-fn in_every_order(
-    attempt: &Try,
-    candidate: &Candidate,
-    shape: Shape,
-    operands: &Operands,
-    first: (&Matrix, Vec<Warning>),
-) -> Result<Vec<Warning>, Error> {
-    let (problem, extras) = (problem(attempt, shape, operands)?, attempt.how.options()?.extras);
-    let task = task(attempt, candidate, shape, operands)?;
-    if attempt.product.leaves_out() {
-        return part_in_every_order(attempt, (&task, &problem), extras, first);
-    }
-    let orders = judge::in_every_order(&task, &problem, extras, first, of_blocks)?;
-    orders.differs.iter().for_each(|differs| depends(differs));
-    Ok(orders.warnings)
-}
-
-/// The same of a product of which a part is written.
-fn part_in_every_order(
-    attempt: &Try,
-    (task, problem): (&Task, &Problem),
-    extras: Extras,
-    (first, mut doubtful): (&Matrix, Vec<Warning>),
-) -> Result<Vec<Warning>, Error> {
-    for schedule in Schedule::ALL.into_iter().filter(|&schedule| schedule != Schedule::FirstFirst) {
-        let ran = emulated::launch(task, problem, Extras { schedule, ..extras }, of_blocks)?;
-        let whole = attempt.product.completed(attempt.layout, problem, &ran.c)?;
-        let check = Check::of(problem, Fill::Reals, &whole, task.method());
-        if !check.right {
-            let (wrong, elements) = (check.wrong, check.elements);
-            return Err(Error::Fault(format!(
-                "the product is wrong in {wrong} of {elements} elements with {schedule}"
-            )));
-        }
-        if let Some((row, column)) = first.first_difference(&whole) {
-            depends(&format!("element ({row}, {column}) is another with {schedule}"));
-        }
-        if let Facts::Emulator(counted) = &ran.facts {
-            Warning::gather(&mut doubtful, &counted.warnings);
-        }
-    }
-    Ok(doubtful)
-}
-
-fn depends(differs: &str) {
-    note(&format!("note: the product depends on the order of blocks and warps: {differs}"));
-}
-
-/// What the emulator says of a kernel that a card has run, on a problem that does not take it long.
-fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result<Judged, Error> {
-    let small = judge::smaller(&shape);
-    if attempt.product.leaves_out() {
-        let verdict = Verdict::Unknown("C is not all of the product; `--backend emulator` looks".to_string());
-        return Ok(Judged { shape, orders: Vec::new(), verdict, differs: None, warnings: Vec::new() });
-    }
-    let grid = |shape| grid(attempt, shape);
-    if small != shape && grid(&small)? == grid(&shape)? {
-        let why =
-            "the grid is the same for a smaller problem, and this one is large; `--backend emulator` takes its time";
-        let verdict = Verdict::Unknown(why.to_string());
-        return Ok(Judged { shape, orders: Vec::new(), verdict, differs: None, warnings: Vec::new() });
-    }
-    let operands = operands(attempt, candidate, &small)?;
-    let problem = problem(attempt, small, &operands)?;
-    let task = task(attempt, candidate, small, &operands)?;
-    Ok(judge::judge(&task, &problem, attempt.how.options()?.extras, of_blocks))
 }
 
 fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {

@@ -6,7 +6,6 @@ use gemm::report::Report;
 use gemm::{Error, Shape, judge};
 
 use super::layout::Layout;
-use super::reading::Reading;
 use super::{Try, operands, report, varied};
 use crate::candidate::Candidate;
 use crate::output::note;
@@ -32,10 +31,10 @@ pub fn cooperative(candidate: &Candidate) -> Result<(), Error> {
     })
 }
 
-/// Says how the product would be right; whether it would.
-pub fn propose(attempt: &Try, candidate: &Candidate, report: &Report, readings: &[Reading]) -> bool {
-    if let Some(reading) = readings.first() {
-        note(&format!("hint: every element is right {}", reading.hint));
+/// Says how the product would be right, as in `reading` if there is one; whether it would.
+pub fn propose(attempt: &Try, candidate: &Candidate, report: &Report, reading: Option<&str>) -> bool {
+    if let Some(hint) = reading {
+        note(&format!("hint: every element is right {hint}"));
         return true;
     }
     // Some kernels take whole tiles only, and the smaller problem has none.
@@ -145,14 +144,14 @@ pub fn propose_after_fault(
     given: &dyn Fn(&str) -> bool,
     candidate: &Candidate,
     error: &Error,
-    readings: &[Reading],
+    reading: Option<&str>,
 ) {
     let Error::Fault(text) = error else { return };
     let first = text.lines().next().unwrap_or_default();
     let writes_inputs = ["write", "store", "atomic"].iter().any(|word| first.contains(word))
         && [" A ", " B "].iter().any(|name| first.contains(name));
-    if let Some(reading) = readings.first() {
-        return note(&format!("note: there is no fault, and every element is right, {}", reading.hint));
+    if let Some(hint) = reading {
+        return note(&format!("note: there is no fault, and every element is right, {hint}"));
     }
     let shape = judge::smaller(&super::shape(&attempt.sizes));
     if let Some((_, hint)) =

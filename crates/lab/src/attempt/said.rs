@@ -274,7 +274,7 @@ fn comments(text: &str) -> String {
         let end = end.map_or(rest.len(), |end| at + end);
         found += &rest[(at + 2).min(end)..end];
         found.push('\n');
-        rest = &rest[end..].strip_prefix("*/").unwrap_or(&rest[end..]);
+        rest = rest[end..].strip_prefix("*/").unwrap_or(&rest[end..]);
     }
     found
 }
