@@ -80,7 +80,7 @@ fn layouts_are_found_and_reported_in_their_own_terms() {
     }
     let columns = format!("{PLACE}for (int k = 0; k < K; ++k) s += A[r + k * M] * B[k + c * K];\nC[r + c * M] = s;\n");
     let sizes = "--m 64 --n 96 --k 128";
-    says(&tried("columns", TAKES, &columns, sizes), 1, &["--layout column"]);
+    says(&tried("columns", TAKES, &columns, sizes), 2, &["--layout column"]);
     let right = tried("columns", TAKES, &columns, &format!("{sizes} --layout column"));
     says(&right, 0, &["C (64 x 96) = A (64 x 128) * B (128 x 96)"]);
     // A row that is wrong by columns is a row of C.
@@ -89,7 +89,7 @@ fn layouts_are_found_and_reported_in_their_own_terms() {
     says(&wrong, 1, &["C[5][0] is 0.0", "all wrong elements are in row 5"]);
     let transposed =
         format!("{PLACE}for (int k = 0; k < K; ++k) s += A[r * K + k] * B[c * K + k];\nC[r * N + c] = s;\n");
-    says(&tried("transposed", TAKES, &transposed, sizes), 1, &["if B is read as N x K, transposed: --layout nt"]);
+    says(&tried("transposed", TAKES, &transposed, sizes), 2, &["if B is read as N x K, transposed: --layout nt"]);
     says(&tried("transposed", TAKES, &transposed, &format!("{sizes} --layout nt")), 0, &["B stored N×K"]);
 }
 

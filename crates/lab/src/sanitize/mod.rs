@@ -42,7 +42,7 @@ use emulator::{Cause, Printed, Schedule};
 use gemm::Error;
 use gemm::sums::sums;
 
-use crate::candidate::{File, Kernels, SANITIZE, options};
+use crate::candidate::{File, Kernels, SANITIZE, for_architecture, options};
 use crate::flags::{Annotate, modelled};
 use crate::output::{note, print, say};
 use crate::shared_memory;
@@ -250,7 +250,9 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         let plan = plan::plan(&kernels, &launches, flags)?;
         Ok((kernels, plan))
     };
-    let (kernels, plan) = planned(options)?;
+    let mut options = options.to_vec();
+    let (kernels, plan) = for_architecture(flags.arch.is_some() || file.is_ptx(), &mut options, planned)?;
+    let options = options.as_slice();
     shared_memory(file, options, &kernels, &plan)?;
     for planned in plan.buffers.iter().filter(|planned| planned.sparse) {
         let name = &planned.name;
