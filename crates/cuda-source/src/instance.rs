@@ -45,6 +45,8 @@ impl Program {
                 found.push(instance);
             }
         }
+        // What is said comes before what is taken to be so.
+        found.sort_by_key(|instance| !instance.assumed.is_empty());
         found
     }
 
@@ -181,7 +183,13 @@ impl Program {
             .filter(|(_, parameter)| parameter.pointer && parameter.element == name);
         let mut places = places.filter_map(|(place, _)| launch.arguments.get(place)).filter(|range| range.len() == 1);
         let from = function_around(&unit.items, launch.at)?.all.start;
-        let found = places.find_map(|range| declared_type(unit, unit.word(range.start), from, launch.at))?;
+        let found = places.find_map(|range| declared_type(unit, unit.word(range.start), from, launch.at));
+        let by_value = || {
+            let of = kernel.parameters.iter().enumerate().filter(|(_, own)| !own.pointer && own.element == name);
+            let mut of = of.filter_map(|(place, _)| launch.arguments.get(place));
+            of.find_map(|range| value_type(unit, range.clone(), from, launch.at))
+        };
+        let found = found.or_else(by_value)?;
         let parameter = TemplateParameter { name: String::new(), kind: "typename".to_string(), default: None };
         self.argument(&pieces(&found), Some(&parameter), launch.unit, launch.at, 0)
     }
@@ -201,6 +209,47 @@ fn declared_type(unit: &Unit, name: &str, from: usize, before: usize) -> Option<
     let start = (0..at).rev().find(|&at| [";", "{", "}", "("].iter().any(|sign| unit.is_sign(at, sign)))?;
     let first = (start + 1..at).find(|&at| unit.is_name(at) && unit.word(at) != "const")?;
     Some(unit.word(first).to_string())
+}
+
+/// The type of an argument that is handed over by value: of `Type{…}`, of a variable, or of a number.
+fn value_type(unit: &Unit, range: std::ops::Range<usize>, from: usize, before: usize) -> Option<String> {
+    let (first, end) = (range.start, range.end);
+    if unit.is_name(first) {
+        // `Type{…}`, `a::Type<3>{…}`
+        let mut at = first;
+        while at < end && (unit.is_name(at) || matches!(unit.word(at), ":" | "::")) {
+            at += 1;
+        }
+        let behind = if unit.is_sign(at, "<") { unit.behind_angles(at, end)? } else { at };
+        if behind < end && unit.is_sign(behind, "{") {
+            return Some(written(&unit.pieces(first, behind)));
+        }
+        if range.len() != 1 {
+            return None;
+        }
+        let name = unit.word(first);
+        let ends = |at: usize| [";", "=", "{", ",", "(", "["].iter().any(|sign| unit.is_sign(at, sign));
+        let declared = |at: &usize| {
+            unit.word(*at) == name
+                && *at > from
+                && ends(*at + 1)
+                && (unit.is_name(*at - 1) || unit.is_sign(*at - 1, ">"))
+        };
+        let at = (from..before).rev().find(declared).filter(|at| unit.word(at - 1) != "return")?;
+        let start = (from..at).rev().find(|&at| [";", "{", "}", "("].iter().any(|sign| unit.is_sign(at, sign)))?;
+        let words = start + 1..at;
+        let first = words.clone().find(|&at| !matches!(unit.word(at), "const" | "constexpr" | "static"))?;
+        return Some(written(&unit.pieces(first, at))).filter(|found| found != "auto");
+    }
+    let number =
+        (range.len() == 1).then(|| unit.word(first)).filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let is_real = number.contains('.') && !number.starts_with("0x");
+    match number {
+        _ if is_real && number.ends_with(['f', 'F']) => Some("float".to_string()),
+        _ if is_real => Some("double".to_string()),
+        _ if number.ends_with(|c: char| c.is_ascii_digit()) => Some("int".to_string()),
+        _ => None,
+    }
 }
 
 fn all_instances(items: &[Item]) -> Vec<&Item> {

@@ -2,12 +2,17 @@
 
 mod adapt;
 mod explain;
+mod formula;
 mod launch;
 mod layout;
 mod made;
+mod no_product;
+mod orders;
 mod other;
 mod ragged;
+mod reading;
 mod ready;
+mod said;
 mod varied;
 mod waits;
 
@@ -16,23 +21,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser};
-use common::progress::of_blocks;
 use common::road;
 use device::Device;
 use gemm::candidate::Exam;
 use gemm::dtype::Sum;
 use gemm::facts::Facts;
 use gemm::form::{Form, Specialization};
-use gemm::judge::{self, Judged, Verdict};
+use gemm::judge::{Judged, Verdict};
 use gemm::level::{Configuration, Tiles};
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Limits, Problem};
 use gemm::report::Report;
 use gemm::task::Task;
 use gemm::{Element, Error, Shape, Source};
-
-use cuda_source::types::Scalar;
-use emulator::Warning;
 
 use crate::bench::{Bench, for_shape};
 use crate::candidate::{Candidate, File};
@@ -44,10 +45,13 @@ use crate::predicted;
 use crate::row::Row;
 use crate::shared_memory;
 use adapt::Planned;
+use cuda_source::types::Scalar;
+use formula::Formula;
 use gemm::sums::sums;
-use launch::{grid, launch};
+use launch::launch;
 use layout::Layout;
 use levels::{LEVELS, builds};
+use orders::{beside_the_card, depends, in_every_order};
 pub use ready::{Flags, Ready};
 
 /// The sizes where nothing is said: off the tiles of most kernels, in every direction.
@@ -76,9 +80,13 @@ pub struct Try {
     /// Dynamic shared memory per block, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
-    /// How A, B and C lie in memory: row by row; column by column, as BLAS has them; or nt, row by row, and B as N x K
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "row|column|nt", default_value = "row")]
+    /// How A, B and C lie in memory: row by row; column by column, as BLAS has them; row by row, and B as N x K (nt), A as K x M (tn), or both (tt); or each by
+    /// rows (r) or columns (c), in this order: rcc, rrc, crc
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "row|column|nt|…", default_value = "row")]
     layout: Layout,
+    /// What is computed, as 'C += A * B', 'C = 0.5 * A * B', 'C = relu(A * B)', 'C = lower(A) * B' or 'upper(C) = A * B'
+    #[arg(long, value_name = "FORMULA", default_value_t)]
+    product: Formula,
     /// A folder with headers (repeatable)
     #[arg(long, value_name = "DIR")]
     include: Vec<PathBuf>,
@@ -152,15 +160,58 @@ pub fn run(attempt: &Try, words: &[OsString]) -> Result<ExitCode, Error> {
     let ready = flags.ready(&file)?;
     let Ready { attempt, candidate, .. } = &ready;
     let device = attempt.how.device(attempt.annotate.is_asked())?.falling_back(attempt.how.backend);
-    let sizes_given = ["m", "n", "k", "size"].iter().any(|flag| ready.is_given(flag));
-    let done = judged(attempt, candidate, &device, sizes_given);
-    done.map_err(|error| {
-        other::propose_after_fault(attempt, &|flag| ready.is_given(flag), candidate, &error);
-        other::in_words(attempt.layout.renamed(error), candidate)
-    })
+    tried(attempt, candidate, &device, &|flag| ready.is_given(flag), READINGS)
 }
 
-fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bool) -> Result<ExitCode, Error> {
+/// Readings of one kernel after another: a layout, then its types.
+const READINGS: u32 = 3;
+
+/// What came of a trial.
+enum Done {
+    Code(ExitCode),
+    /// It is right as something else, and the file says so.
+    Other(Box<Try>),
+}
+
+/// Tries a kernel; and in another reading, `left` times at most, where it is right in that by the file's own word.
+fn tried(
+    attempt: &Try,
+    candidate: &Candidate,
+    device: &Device,
+    given: &dyn Fn(&str) -> bool,
+    left: u32,
+) -> Result<ExitCode, Error> {
+    let done = judged(attempt, candidate, device, given, left > 0);
+    let (other, error) = match done {
+        Ok(Done::Code(code)) => return Ok(code),
+        Ok(Done::Other(other)) => (Some(other), None),
+        Err(error) => {
+            let readings =
+                other::is_of_places(&error).then(|| reading::all(attempt, candidate, shape(&attempt.sizes), given));
+            let readings = readings.unwrap_or_default();
+            let other = if left > 0 { reading::meant(attempt, candidate, &readings)? } else { None };
+            if other.is_none() {
+                let reading = readings.first().map(|reading| reading.hint.as_str());
+                other::propose_after_fault(attempt, given, candidate, &error, reading);
+            }
+            (other, Some(error))
+        }
+    };
+    match (other, error) {
+        (Some(other), _) => tried(&other, candidate, device, given, left.saturating_sub(1)),
+        (None, Some(error)) => Err(other::in_words(attempt.layout.renamed(error), candidate)),
+        (None, None) => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn judged(
+    attempt: &Try,
+    candidate: &Candidate,
+    device: &Device,
+    given: &dyn Fn(&str) -> bool,
+    reads: bool,
+) -> Result<Done, Error> {
+    let sizes_given = ["m", "n", "k", "size"].iter().any(|flag| given(flag));
     let shape = shape(&attempt.sizes);
     let operands = operands(attempt, candidate, &shape)?;
     other::static_shared(candidate)?;
@@ -168,6 +219,17 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
     shared_memory::dynamic(candidate, attempt.shared);
     let (mut report, product) = report(attempt, candidate, device, shape, &operands)?;
     report.kernel.entry = other::named(candidate);
+    let readings = if report.check.right { Vec::new() } else { reading::all(attempt, candidate, shape, given) };
+    if reads && !report.check.right {
+        let other = reading::in_tf32(attempt, candidate, &report, given)
+            .map_or_else(|| reading::meant(attempt, candidate, &readings), |other| Ok(Some(other)))?;
+        if let Some(other) = other {
+            return Ok(Done::Other(other));
+        }
+        if readings.is_empty() && report.check.first.iter().all(|element| !element.got.is_nan()) && !given("product") {
+            reading::is_no_other(attempt, candidate)?;
+        }
+    }
     match &mut report.facts {
         Facts::Emulator(counted) if report.check.right => {
             let first = (&product, std::mem::take(&mut counted.warnings));
@@ -202,11 +264,12 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
     }
     let code = conclude(&report)?;
     if code == ExitCode::SUCCESS && !sizes_given {
-        return Ok(ragged::tried(attempt, candidate));
+        return Ok(Done::Code(ragged::tried(attempt, candidate)));
     }
     if !report.check.right {
         let said = explain::nan(attempt, candidate, &report);
-        let proposed = other::propose(attempt, candidate, &report);
+        let reading = readings.first().map(|reading| reading.hint.as_str());
+        let proposed = other::propose(attempt, candidate, &report, reading);
         let launched = if proposed || said { None } else { varied::launch(attempt, candidate, shape, false) };
         match launched {
             Some(text) => note(&format!("hint: {text}")),
@@ -221,7 +284,7 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
             counted.circumstances.iter().for_each(|circumstance| note(&format!("hint: {circumstance}")));
         }
     }
-    Ok(code)
+    Ok(Done::Code(code))
 }
 
 /// The arguments for a shape, in the terms of the product that is computed row by row.
@@ -230,6 +293,10 @@ fn operands(attempt: &Try, candidate: &Candidate, shape: &Shape) -> Result<Opera
     let declared = candidate.written.as_ref().map(|(_, choice)| choice.kernel.declared()).unwrap_or_default();
     let mut operands = fit(&attempt.args, (&candidate.parameters, &declared), shape, &half)?;
     attempt.layout.operands(&mut operands.list);
+    operands.alpha *= attempt.product.times;
+    if attempt.product.added {
+        operands.beta = 1.0;
+    }
     Ok(operands)
 }
 
@@ -264,45 +331,11 @@ fn conclude(report: &Report) -> Result<ExitCode, Error> {
     Ok(ExitCode::FAILURE)
 }
 
-/// What is doubtful in any order in a kernel that is right with the first block first; a fault is an error.
-fn in_every_order(
-    attempt: &Try,
-    candidate: &Candidate,
-    shape: Shape,
-    operands: &Operands,
-    first: (&Matrix, Vec<Warning>),
-) -> Result<Vec<Warning>, Error> {
-    let (problem, extras) = (problem(attempt, shape, operands)?, attempt.how.options()?.extras);
-    let task = task(attempt, candidate, shape, operands)?;
-    let orders = judge::in_every_order(&task, &problem, extras, first, of_blocks)?;
-    orders.differs.iter().for_each(|differs| depends(differs));
-    Ok(orders.warnings)
-}
-
-fn depends(differs: &str) {
-    note(&format!("note: the product depends on the order of blocks and warps: {differs}"));
-}
-
-/// What the emulator says of a kernel that a card has run, on a problem that does not take it long.
-fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result<Judged, Error> {
-    let small = judge::smaller(&shape);
-    let grid = |shape| grid(attempt, shape);
-    if small != shape && grid(&small)? == grid(&shape)? {
-        let why =
-            "the grid is the same for a smaller problem, and this one is large; `--backend emulator` takes its time";
-        let verdict = Verdict::Unknown(why.to_string());
-        return Ok(Judged { shape, orders: Vec::new(), verdict, differs: None, warnings: Vec::new() });
-    }
-    let operands = operands(attempt, candidate, &small)?;
-    let problem = problem(attempt, small, &operands)?;
-    let task = task(attempt, candidate, small, &operands)?;
-    Ok(judge::judge(&task, &problem, attempt.how.options()?.extras, of_blocks))
-}
-
 fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {
-    let (alpha, beta, layout) = (operands.alpha, operands.beta, attempt.layout.of_b());
-    let form = Form { alpha, beta, layout, ..Form::PLAIN };
+    let ([a, layout], alpha, beta) = (attempt.layout.of_factors(), operands.alpha, operands.beta);
+    let form = Form { alpha, beta, a, layout, ..Form::PLAIN };
     let made = Problem::in_form(attempt.layout.shape(shape), attempt.how.dtype, form, Fill::Reals, attempt.how.seed)?;
+    let made = attempt.product.masked(attempt.layout, made)?;
     if !attempt.zeroed || beta != 0.0 {
         return Ok(made);
     }
@@ -340,7 +373,10 @@ fn report(
         specialization: Specialization::default(),
     };
     let by = if attempt.layout == Layout::Column { ", by columns" } else { "" };
-    let title = format!("C = {}{by}", formula(operands));
+    let title = match (attempt.product.parts, attempt.product.relu) {
+        ([None, None, None], false) => format!("C = {}{by}", formula(operands)),
+        _ => format!("{}{by}", attempt.product),
+    };
     let name = attempt.file.display().to_string();
     let candidate = gemm::candidate::Candidate { name: &name, title: &title, configuration, task, finding: None };
     let exam = Exam { problem: &problem, seed: attempt.how.seed, reference: None };
@@ -349,7 +385,9 @@ fn report(
         matrices: attempt.print_matrices,
         ..attempt.how.options()?
     };
+    let method = candidate.task.method();
     let (mut report, product) = road::run_and_keep(&candidate, device, exam, &options)?;
+    let product = attempt.product.rechecked((attempt.layout, method), &problem, &product, &mut report)?;
     report.sums = sums(&report.kernel.ptx, &report.kernel.entry);
     if let Facts::Emulator(counted) = &report.facts {
         report.of_product = launch::of_product(&counted.total, &report.shape, &report.launch.tile, report.check.right);

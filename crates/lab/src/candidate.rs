@@ -10,6 +10,7 @@ use emulator::{Module, Parameter, plain_name};
 use gemm::kernel::{Header, INSTALL, Kernel, base_options};
 use gemm::{Error, Source};
 
+use crate::output::note;
 use crate::written;
 use crate::written::choose::{Choice, choose};
 
@@ -60,6 +61,19 @@ pub struct Kernels {
     pub host: Vec<String>,
     /// The file as people write it, where it is CUDA C++.
     pub program: Option<Rc<Program>>,
+}
+
+impl Candidate {
+    /// Refuses a kernel with what its architecture does not have; other errors come where it runs.
+    pub fn is_for_its_architecture(&self) -> Result<(), Error> {
+        let decoded = Module::parse(&self.kernel.ptx).and_then(|module| module.kernel(&self.kernel.entry));
+        match decoded.map_err(|error| error.to_string()) {
+            Err(why) if why.contains("needs .target") => {
+                Err(Error::usage(format!("{}: {why}", self.path), "--arch names another architecture"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Kernels {
@@ -191,6 +205,11 @@ impl File {
         Header::verify(&file, &self.text, options).ok().map(|(header, ptx)| Kernel::shipped(header, ptx))
     }
 
+    /// Whether it is PTX, which is for the architecture that it names.
+    pub fn is_ptx(&self) -> bool {
+        extension(Path::new(&self.path)) == "ptx"
+    }
+
     /// The file as people write it, if it is CUDA C++.
     pub fn program(&self, options: &[String]) -> Option<Program> {
         (extension(Path::new(&self.path)) != "ptx").then(|| written::read(&self.path, &self.text, options))
@@ -272,14 +291,84 @@ fn compile(
 }
 
 /// The compiler's options for a text: those of every kernel, for another architecture if asked for, and macros. Before sm_80 the calls
-/// that begin a copy are made to wait for it, and mistakes with them would not show.
+/// that begin a copy are made to wait for it, and mistakes with them would not show; and what a text has for later architectures alone is
+/// left out for others.
 pub fn options(text: &str, arch: Option<&str>, defines: &[String]) -> Vec<String> {
     let mut options = base_options();
-    if let Some(arch) = arch.or(text.contains("memcpy_async").then_some("compute_80")) {
+    if let Some(arch) = arch.or(conditional(text)).or(text.contains("memcpy_async").then_some("compute_80")) {
         options[0] = format!("--gpu-architecture={arch}");
     }
     options.extend(defines.iter().map(|define| format!("-D{define}")));
     options
+}
+
+/// The architecture that conditions of a text ask for: `#if __CUDA_ARCH__ >= 900`.
+fn conditional(text: &str) -> Option<&'static str> {
+    if text.contains("__CUDA_ARCH_FEAT_SM90_ALL") {
+        return Some("compute_90a");
+    }
+    let conditions = text.lines().filter(|line| line.trim_start().starts_with('#'));
+    let bounds = conditions.flat_map(|line| line.split("__CUDA_ARCH__").skip(1)).filter_map(|rest| {
+        let number = rest.trim_start().strip_prefix(">=")?.trim_start();
+        number.get(..3)?.parse::<u32>().ok()
+    });
+    match bounds.filter(|bound| (800..=900).contains(bound)).max()? {
+        900 => Some("compute_90a"),
+        _ => Some("compute_80"),
+    }
+}
+
+/// Architectures that are tried where nobody names one, and what the kernel needs is not there.
+const LATER: [&str; 2] = ["compute_80", "compute_90a"];
+
+/// What `made` makes for the architecture in the options, or where that does not do, and it is not `given`, for a later one, which is told
+/// and stays in the options.
+///
+/// # Errors
+/// Where none does, the last one's, which lacks nothing that an architecture has.
+pub fn for_architecture<T>(
+    given: bool,
+    options: &mut Vec<String>,
+    made: impl Fn(&[String]) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let first = made(options);
+    let message = match &first {
+        Err(Error::Usage { message, .. }) if !given => message.clone(),
+        _ => return first,
+    };
+    if !message.contains(".target") && !names_a_line(&message) {
+        return first;
+    }
+    let number = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0u32);
+    let own = options.first().map_or(0, |option| number(option));
+    let mut last = None;
+    for arch in LATER.into_iter().filter(|arch| number(arch) > own) {
+        let mut other = options.clone();
+        other[0] = format!("--gpu-architecture={arch}");
+        match made(&other) {
+            Ok(done) => {
+                let why = message.lines().next().unwrap_or_default();
+                note(&format!("note: compiled for {arch}, since {why}: --arch {arch}"));
+                *options = other;
+                return Ok(done);
+            }
+            Err(error) => last = Some(error),
+        }
+    }
+    match last {
+        Some(Error::Usage { message, hint }) if message.contains(".target") => Err(Error::usage(
+            message,
+            format!("--arch names another architecture, such as compute_90a or compute_100a; {hint}"),
+        )),
+        Some(error) => Err(error),
+        None => first,
+    }
+}
+
+/// Whether a message has the line of a text, as a compiler's have.
+fn names_a_line(message: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    message.split_once(": ").is_some_and(|(place, _)| place.rsplit(':').next().is_some_and(is_number))
 }
 
 /// Where a kernel's shipped PTX lies.

@@ -440,3 +440,49 @@ fn a_launch_that_nobody_named_is_said() {
         "{text}"
     );
 }
+
+#[test]
+fn a_share_that_is_rounded_down_is_told_by_the_blocks_that_share_evenly() {
+    if lacks("") {
+        return;
+    }
+    let share = "part = (K + gridDim.z - 1) / gridDim.z";
+    let split = SPLIT
+        .replace("part = K / gridDim.z", share)
+        .replace("i < (blockIdx.z + 1) * part", "i < min(K, (int)(blockIdx.z + 1) * part)");
+    let words = "--backend emulator --alone --m 16 --n 24 --k 50";
+    let cure = "round it up, `(total + gridDim.z - 1) / gridDim.z`";
+    differs("share", ("try", words), &split, &[(share, "part = K / gridDim.z", cure)]);
+}
+
+#[test]
+fn what_is_no_product_is_added_by_one_split() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(const float* A, const float* B, const float* bias, const float* more, float* C) {
+    int c = blockIdx.x * 16 + threadIdx.x, r = threadIdx.y, share = 64 / gridDim.y;
+    float s = 0;
+    for (int i = blockIdx.y * share; i < (blockIdx.y + 1) * share; ++i) s += A[r * 64 + i] * B[i * 48 + c];
+    if (blockIdx.y == 0) s += bias[c];
+    if (blockIdx.y == 0) s += more[r];
+    atomicAdd(&C[r * 48 + c], s);
+}
+";
+    let (bias, none) = (numbers("each-bias", N, |at| some(at + 3)), numbers("each-none", M, |_| 0.0));
+    let words = |more: &str, wanted: &str| {
+        let (bias, factors) = (&bias, factors("each"));
+        format!(
+            "--grid 3,2 --block 16,32 {factors} --arg bias:f32[48]={bias} --arg more:f32[32]={more} --arg C:f32[1536]=zeros --expect C={wanted}"
+        )
+    };
+    let wanted = numbers("each-c", M * N, |at| product(at) + some(at % N + 3));
+    let cases = [("if (blockIdx.y == 0) s += bias", "s += bias", "A * B is right, and bias is added 2 times")];
+    differs("each", ("sanitize", &words(&none, &wanted)), kernel, &cases);
+    // No product is known in it that has two such terms.
+    let more = numbers("each-more", M, |at| 500.0 * some(at + 1));
+    let wanted = numbers("each-two", M * N, |at| product(at) + some(at % N + 3) + 500.0 * some(at / N + 1));
+    let cases =
+        [("if (blockIdx.y == 0) s += more", "s += more", "with one block along y instead of 2 every element is right")];
+    differs("each", ("sanitize", &words(&more, &wanted)), kernel, &cases);
+}

@@ -110,6 +110,7 @@ fn a_sum_in_another_place_or_of_other_steps_is_told() {
         ("As[ty][i]", "As[i][ty]", "A is taken transposed within squares of 16 x 16"),
         ("ka = t * T + tx,", "ka = t * T + tx + 1,", "the index of A is 1 steps along K off"),
         ("acc += As", "acc = As", "with K = 64: in row 0 of C, the products of steps 0 to 62"),
+        ("for (int i = 0; i < T", "acc = 0; for (int i = 0; i < T", "only the last 13 steps are in it"),
         ("i < T; ++i", "i < T - 1; ++i", "of each 16 steps along K, 15 are summed"),
         ("acc += As", "acc -= As", "they are subtracted"),
         ("alpha * acc + beta *", "beta * acc + alpha *", "they are multiplied by beta, and not by alpha"),
@@ -376,4 +377,115 @@ fn a_launch_that_leaves_elements_out_is_told_of_any_kernel() {
     let words = "--grid 1 --block 32 --arg out:f32[60] --arg 60 --expect out=ones";
     let (code, text) = said("short", "sanitize", kernel, words);
     assert!(code == 1 && text.contains("with grid (2,1) instead of (1,1) every element is right"), "{text}");
+}
+
+#[test]
+fn an_index_in_few_bits_is_told_by_where_it_begins_again() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {
+    __shared__ unsigned short at[512];
+    int row = blockIdx.x, col = threadIdx.x;
+    unsigned short from = row;
+    for (int i = col; i < K; i += blockDim.x) at[i] = i;
+    __syncthreads();
+    float s = 0;
+    for (int i = 0; i < K; ++i) s += A[from * K + i] * B[at[i] * N + col];
+    C[row * N + col] = s;
+}
+";
+    let few = "is kept in 8 bits (as `uint8_t` is";
+    let steps = [("unsigned short at", "unsigned char at", few)];
+    all(kernel, "--m 8 --n 32 --k 320 --grid M --block N", &steps);
+    let rows = [("unsigned short from", "unsigned char from", few)];
+    all(kernel, "--m 300 --n 32 --k 20 --grid M --block N", &rows);
+    // A tile whose first step is missing in the index is no such number.
+    let tile = [("B[at[i] * N", "B[(at[i] % 64) * N", "the tile's first step (its number times 64) is missing")];
+    all(kernel, "--m 8 --n 32 --k 320 --grid M --block N", &tile);
+}
+
+#[test]
+fn lanes_without_a_warp_are_told_in_a_sum_of_two_stages() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {
+    __shared__ float part[4];
+    int row = blockIdx.x / N, col = blockIdx.x % N, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    float v = 0;
+    for (int i = threadIdx.x; i < K; i += 128) v += A[row * K + i] * B[i * N + col];
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
+    if (lane == 0) part[warp] = v;
+    __syncthreads();
+    if (warp > 0) return;
+    v = lane < 4 ? part[lane] : 0;
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
+    if (lane == 0) C[row * N + col] = v;
+}
+";
+    let words = "--m 40 --n 40 --k 300 --grid M*N --block 128";
+    let cases = [("? part[lane] : 0", "? part[lane] : v", "`value = lane < 4 ? part[lane] : 0`")];
+    all(kernel, words, &cases);
+    all(&kernel.replace("xor", "down"), words, &cases);
+}
+
+#[test]
+fn the_length_that_rows_of_vectors_need_is_told() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {
+    __shared__ __align__(16) float As[32][36];
+    int t = threadIdx.x, row = blockIdx.x * 32;
+    float s[32] = {};
+    for (int from = 0; from < K; from += 32) {
+        *(float4*)&As[t / 8][t % 8 * 4] = *(const float4*)&A[(row + t / 8) * K + from + t % 8 * 4];
+        __syncthreads();
+        for (int i = 0; i < 32; ++i) for (int r = 0; r < 32; ++r) s[r] += As[r][i] * B[(from + i) * N + t];
+        __syncthreads();
+    }
+    for (int r = 0; r < 32; ++r) C[(row + r) * N + t] = s[r];
+}
+";
+    let words = "--m 32 --n 256 --k 64 --grid 1 --block 256";
+    let cases = [
+        ("As[32][36]", "As[32][33]", "rows of As are 132 bytes long, no multiple of 16"),
+        ("As[32][36]", "As[32][38]", "Pad each to a multiple: to 160 bytes (40 elements of 4 bytes"),
+        (
+            "As[t / 8][t % 8 * 4] =",
+            "As[t / 8][t % 8] =",
+            "In As the first element's column has to be a whole number of vectors",
+        ),
+    ];
+    all(kernel, words, &cases);
+}
+
+#[test]
+fn registers_of_c_and_what_they_are_for_are_told() {
+    if lacks("cuda_fp16.h") {
+        return;
+    }
+    let kernel = "#include <cuda_fp16.h>
+__global__ void k(const __half* A, const __half* B, float* C, int M, int N, int K) {
+    int g = threadIdx.x / 4, t = threadIdx.x % 4;
+    const __half *a = A + (blockIdx.y * 16 + g) * K + 2 * t, *b = B + (blockIdx.x * 8 + g) * K + 2 * t;
+    float c[4] = {};
+    for (int i = 0; i < K; i += 8)
+        asm volatile(\"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};\"
+            : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3])
+            : \"r\"(*(const unsigned*)(a + i)), \"r\"(*(const unsigned*)(a + 8 * K + i)), \"r\"(*(const unsigned*)(b + i)));
+    float* to = C + (blockIdx.y * 16 + g) * N + blockIdx.x * 8 + 2 * t;
+    to[0] = c[0];
+    to[1] = c[1];
+    to[8 * N] = c[2];
+    to[8 * N + 1] = c[3];
+}
+";
+    let cases = [(
+        "to[1] = c[1];\n    to[8 * N] = c[2];",
+        "to[1] = c[2];\n    to[8 * N] = c[1];",
+        "`c[1]` is for [row][column + 1], `c[2]` for [row + 8]",
+    )];
+    all(kernel, "--arch compute_80 --layout nt --m 32 --n 32 --k 32 --grid N/8,M/16 --block 32", &cases);
 }

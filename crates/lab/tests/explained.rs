@@ -80,7 +80,7 @@ fn layouts_are_found_and_reported_in_their_own_terms() {
     }
     let columns = format!("{PLACE}for (int k = 0; k < K; ++k) s += A[r + k * M] * B[k + c * K];\nC[r + c * M] = s;\n");
     let sizes = "--m 64 --n 96 --k 128";
-    says(&tried("columns", TAKES, &columns, sizes), 1, &["--layout column"]);
+    says(&tried("columns", TAKES, &columns, sizes), 2, &["--layout column"]);
     let right = tried("columns", TAKES, &columns, &format!("{sizes} --layout column"));
     says(&right, 0, &["C (64 x 96) = A (64 x 128) * B (128 x 96)"]);
     // A row that is wrong by columns is a row of C.
@@ -89,7 +89,7 @@ fn layouts_are_found_and_reported_in_their_own_terms() {
     says(&wrong, 1, &["C[5][0] is 0.0", "all wrong elements are in row 5"]);
     let transposed =
         format!("{PLACE}for (int k = 0; k < K; ++k) s += A[r * K + k] * B[c * K + k];\nC[r * N + c] = s;\n");
-    says(&tried("transposed", TAKES, &transposed, sizes), 1, &["if B is read as N x K, transposed: --layout nt"]);
+    says(&tried("transposed", TAKES, &transposed, sizes), 2, &["if B is read as N x K, transposed: --layout nt"]);
     says(&tried("transposed", TAKES, &transposed, &format!("{sizes} --layout nt")), 0, &["B stored N×K"]);
 }
 
@@ -266,7 +266,11 @@ fn an_index_that_is_wrong_is_told_by_what_comes_instead() {
         )
     };
     said("turned", &tiles("b[x][y]", ""), &["B is taken transposed within squares of 16 x 16"]);
-    said("anew", &tiles("b[y][x]", "s = 0;\n"), &["of steps 0 to 31 along K are left out: is the sum carried on"]);
+    said(
+        "anew",
+        &tiles("b[y][x]", "s = 0;\n"),
+        &["of steps 0 to 31 along K are left out: only the last 16 steps are in it", "inside the loop"],
+    );
     let persistent = "float s = 0;\nfor (int t = blockIdx.x; t < M / 16 * (N / 16); t += gridDim.x) {\n\
                       int r = t / (N / 16) * 16 + threadIdx.y, c = t % (N / 16) * 16 + threadIdx.x;\n\
                       for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\nC[r * N + c] = s;\n}\n";
@@ -397,4 +401,97 @@ fn a_product_is_told_by_which_of_its_parts_are_wrong() {
     let body = format!("{body}for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\nC[r * N + c] = s;\n");
     let axes = tried("axes", TAKES, &body, "--m 128 --n 32 --k 8 --block 16,16 --grid M/16,N/16");
     says(&axes, 1, &["rows from 32 on are not written", "are x and y of the grid exchanged?"]);
+}
+
+#[test]
+fn a_launch_that_is_wrong_is_named_by_its_line() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(const float* in, float* out, int w) {
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    out[y * w + x] = 2 * in[y * w + x];
+}
+void run(const float* in, float* out, int w, int h) {
+    dim3 grid(w / 16, h / 16);
+    k<<<grid, dim3(16, 16)>>>(in, out, w);
+}
+";
+    let words = "--arg in:f32[2048]=ones --arg out:f32[2048] --arg 64 --set h=32 --set w=64 --expect out=2";
+    says(&on("line", "sanitize", kernel, words), 0, &[]);
+    let turned = on("line", "sanitize", &kernel.replace("grid(w / 16, h / 16)", "grid(h / 16, w / 16)"), words);
+    says(
+        &turned,
+        1,
+        &[
+            "x and y of the grid, or of `blockIdx`, are exchanged. The launch is at",
+            "k.cu:7, its grid is made at line 6",
+        ],
+    );
+}
+
+/// A product of 64 x 16 by `wgmma`, its tiles stored with a swizzle of 128 bytes.
+const WGMMA: &str = "#include <cuda_fp16.h>
+__device__ unsigned long long of(const void* p) {
+    return (unsigned long long)(((unsigned)__cvta_generic_to_shared(p) & 0x3ffff) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62;
+}
+__global__ void k(const __half* A, const __half* B, float* C) {
+    __shared__ __align__(1024) __half all[80 * 64];
+    for (int i = threadIdx.x; i < 80 * 64; i += 128) {
+        int r = i / 64, c = i % 64;
+        all[r * 64 + (c / 8 ^ r % 8) * 8 + c % 8] = r < 64 ? A[i] : B[i - 4096];
+    }
+    asm volatile(\"fence.proxy.async;\" ::: \"memory\");
+    __syncthreads();
+    float d[8] = {};
+    asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");
+    for (int s = 0; s < 4; ++s)
+        asm volatile(\"{.reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, p, 1, 1, 0, 0;}\"
+            : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]), \"+f\"(d[4]), \"+f\"(d[5]), \"+f\"(d[6]), \"+f\"(d[7])
+            : \"l\"(of(all) + s * 2), \"l\"(of(all + 4096) + 2 * s));
+    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");
+    asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");
+    int w = threadIdx.x / 32, l = threadIdx.x % 32;
+    for (int i = 0; i < 8; ++i) C[(w * 16 + l / 4 + i / 2 % 2 * 8) * 16 + i / 4 * 8 + l % 4 * 2 + i % 2] = d[i];
+}
+";
+
+#[test]
+fn what_a_descriptor_and_a_wait_of_wgmma_lack_is_told() {
+    if lacks("cuda_fp16.h") {
+        return;
+    }
+    let number = |at: usize| (at * at * 31 % 97) % 3;
+    let file = |name: &str, bytes: Vec<u8>| {
+        let file = lab::scratch(&format!("wgmma-{name}")).join("numbers");
+        fs::write(&file, bytes).unwrap();
+        file.display().to_string()
+    };
+    let halves = |from: usize, count: usize| {
+        (from..from + count).flat_map(|at| [0u16, 0x3c00, 0x4000][number(at)].to_le_bytes()).collect()
+    };
+    let sum =
+        |at: usize| (0..64).map(|k| number(at / 16 * 64 + k) * number(7 + at % 16 * 64 + k)).sum::<usize>() as f32;
+    let (a, b) = (file("a", halves(0, 4096)), file("b", halves(7, 1024)));
+    let c = file("c", (0..1024).flat_map(|at| sum(at).to_le_bytes()).collect());
+    let words = format!(
+        "--arch compute_90a --grid 1 --block 128 --arg A:f16[4096]=@{a} --arg B:f16[1024]=@{b} --arg C:f32[1024] --expect C=@{c}"
+    );
+    says(&on("wgmma", "sanitize", WGMMA, &words), 0, &[]);
+    let cases = [
+        (
+            "64ull << 32",
+            "32ull << 32",
+            "`wgmma` reads the tile of A and that of B otherwise than it lies: its first 8 lines are right",
+        ),
+        ("1ull << 62", "2ull << 62", "So it is the swizzle"),
+        (
+            "wait_group.sync.aligned 0",
+            "wait_group.sync.aligned 1",
+            "the wait of line 20 leaves the last group of products under way",
+        ),
+    ];
+    for (from, to, cure) in cases {
+        says(&on("wgmma", "sanitize", &WGMMA.replace(from, to), &words), 1, &[cure]);
+    }
 }

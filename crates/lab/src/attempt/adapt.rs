@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use cuda_source::roles::{Role, roles};
 use cuda_source::types::Scalar;
-use cuda_source::{Extents, Kernel, Launch, Parameter, Program, Sizes};
+use cuda_source::{Extents, Launch, Program, Sizes};
 use gemm::{Dim3, Error, Shape};
 
+use super::no_product::{no_product, structure};
 use super::{DEFAULT, Try};
 use crate::candidate::Candidate;
 use crate::expression::{evaluate, parts};
@@ -61,7 +62,7 @@ impl Planned {
     }
 
     /// Where the launch stands.
-    fn place(&self) -> String {
+    pub fn place(&self) -> String {
         crate::written::place(&self.choice, &self.launch)
     }
 
@@ -175,9 +176,26 @@ fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -
                 unclear.what
             )]);
         }
+        Err(unclear) if structure(choice, &unclear.known).is_some() => {
+            let own = structure(choice, &unclear.known).unwrap_or_default();
+            return Err(Error::usage(
+                format!("{}: `{own}` is a structure, and `lab try` hands over matrices and numbers", kernel.name),
+                "`lab sanitize` hands one over, its members in their order, as in --arg '{f32=1,f32=0,bias:f32[64]=ones}' or '{f32=1,f32=0,null}'; \
+                 --expect C=@FILE says what is to come out",
+            ));
+        }
         Err(unclear) => {
             let word = |role: &Option<Role>| role.map_or("?", |role| word(role, attempt));
             let words: Vec<&str> = unclear.known.iter().map(word).collect();
+            if unclear.known.iter().all(Option::is_some) {
+                return Err(Error::usage(
+                    format!("{}: it is not clear {}", kernel.name, unclear.what),
+                    format!(
+                        "--args says what each parameter is, where {} is not it; `lab sanitize` runs any kernel, with what is expected of a buffer by --expect",
+                        words.join(",")
+                    ),
+                ));
+            }
             return Err(Error::usage(
                 format!("{}: it is not clear {}", kernel.name, unclear.what),
                 format!("--args {} with A, B, C, a size, alpha=…, beta=… or a number for each `?`", words.join(",")),
@@ -196,41 +214,6 @@ fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -
         None => format!("{name}={word}"),
     });
     Ok(vec![pairs.collect::<Vec<_>>().join(" ")])
-}
-
-/// What a kernel multiplies instead of two matrices, as far as the names of its parameters tell it, and what to do.
-fn no_product(kernel: &Kernel) -> Option<(String, String)> {
-    let is_size = |parameter: &&Parameter| !parameter.pointer && parameter.scalar == Some(Scalar::Whole);
-    let lower = |parameter: &Parameter| parameter.name.to_ascii_lowercase().replace('_', "");
-    let sizes: Vec<&Parameter> = kernel.parameters.iter().filter(is_size).collect();
-    let is_wide = |parameter: &Parameter| {
-        ["long", "int64", "size_t", "ptrdiff"].iter().any(|word| parameter.type_name.contains(word))
-    };
-    let of_batch = |parameter: &&&Parameter| {
-        let name = lower(parameter);
-        name.contains("batch") || name.contains("stride") && is_wide(parameter)
-    };
-    let sanitize = "`lab sanitize` runs any kernel, with what is expected of a buffer by --expect";
-    if let Some(size) = sizes.iter().find(of_batch) {
-        return Some((
-            format!("by `{} {}` it multiplies several matrices", size.type_name, size.name),
-            format!(
-                "{sanitize}; --args names the arguments of one of the products, with the number 1 or 0 for what counts them"
-            ),
-        ));
-    }
-    let pointers: Vec<String> = kernel.parameters.iter().filter(|parameter| parameter.pointer).map(lower).collect();
-    let is_vector =
-        |name: &&String| matches!(name.as_str(), "x" | "y" | "v" | "vec" | "vector" | "dx" | "dy" | "xvec" | "yvec");
-    let vectors: Vec<&str> = pointers.iter().filter(is_vector).map(String::as_str).collect();
-    (pointers.len() == 3 && vectors.len() == 2 && sizes.len() == 2).then(|| {
-        (
-            format!("by `{}` it multiplies a matrix by a vector", vectors.join("` and `")),
-            format!(
-                "{sanitize}; --n 1 --args A,B,C,M,K, in the kernel's order, takes the vector for a B of one column"
-            ),
-        )
-    })
 }
 
 /// Three pointers and three whole numbers, as most products have them.

@@ -8,7 +8,6 @@ use gemm::problem::Problem;
 use gemm::report::Report;
 use gemm::{Error, Shape, emulated};
 
-use super::layout::Layout;
 use super::{Try, operands, problem, task};
 use crate::candidate::Candidate;
 use crate::output::note;
@@ -24,13 +23,13 @@ pub fn nan(attempt: &Try, candidate: &Candidate, report: &Report) -> bool {
         return false;
     }
     let Ok(after) = with_numbers_in_c(attempt, candidate, report.shape) else { return false };
-    let got = |element: &WrongElement| match attempt.layout {
-        Layout::Row | Layout::Nt => after.at(element.row, element.col),
-        Layout::Column => after.at(element.col, element.row),
+    let got = |element: &WrongElement| match attempt.layout.turns_c() {
+        false => after.at(element.row, element.col),
+        true => after.at(element.col, element.row),
     };
     let kept = first.iter().all(|element| got(element) == MARK);
     let of_its_own = first.iter().all(|element| got(element).is_nan());
-    if let Some(text) = exchanged_axes(report, &after).filter(|_| kept && attempt.layout != Layout::Column) {
+    if let Some(text) = exchanged_axes(report, &after).filter(|_| kept && !attempt.layout.turns_c()) {
         note(&format!("hint: {text}"));
         return true;
     }

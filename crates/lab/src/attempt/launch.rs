@@ -4,7 +4,6 @@ use emulator::Counters;
 use gemm::{Dim3, Error, LaunchShape, Shape, Tile};
 
 use super::Try;
-use super::layout::Layout;
 use crate::expression::{evaluate, parts};
 
 /// Rows of a tile that are tried at most: a grid that is the same up to there does not depend on the size.
@@ -29,7 +28,7 @@ pub fn launch(attempt: &Try, shape: &Shape) -> Result<LaunchShape, Error> {
     };
     let m = rows(&|m| Shape { m, ..*shape });
     let n = rows(&|n| Shape { n, ..*shape });
-    let (m, n) = if attempt.layout == Layout::Row { (m, n) } else { (n, m) };
+    let (m, n) = if attempt.layout.turns_c() { (n, m) } else { (m, n) };
     Ok(LaunchShape { grid: own, block, tile: Tile { m, n, k: block.x } })
 }
 

@@ -5,7 +5,6 @@ use gemm::problem::Problem;
 use gemm::report::Report;
 use gemm::{Error, Shape, emulated};
 
-use super::layout::Layout;
 use super::{Try, operands, problem, task};
 use crate::candidate::Candidate;
 use crate::output::note;
@@ -20,7 +19,7 @@ pub fn explain(attempt: &Try, candidate: &Candidate, report: &Report) {
     let of_numbers = !first.is_empty() && first.iter().all(|element| element.got.is_finite());
     let shape = &report.shape;
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
-    if attempt.layout == Layout::Column || !report.overwritten.is_empty() || !of_numbers || work > MOST {
+    if attempt.layout.turns_c() || !report.overwritten.is_empty() || !of_numbers || work > MOST {
         return;
     }
     let explained = |shape| explained(attempt, candidate, (report, shape)).ok().flatten();
@@ -43,7 +42,8 @@ fn explained(attempt: &Try, candidate: &Candidate, (report, shape): (&Report, Sh
     let task = task(attempt, candidate, shape, &operands)?;
     let extras = Extras { sanitize: false, ..attempt.how.options()?.extras };
     let launch = |problem: &Problem| emulated::launch(&task, problem, extras, emulated::unwatched).map(|ran| ran.c);
-    let turned = [false, attempt.layout == Layout::Nt];
+    let [a, b, _] = attempt.layout.by_columns();
+    let turned = [a, b];
     Probe {
         plain,
         launch: &launch,
@@ -51,6 +51,7 @@ fn explained(attempt: &Try, candidate: &Candidate, (report, shape): (&Report, Sh
         ptx: &candidate.kernel.ptx,
         names: ["A", "B"],
         added: "C",
+        whole: false,
         sums: &report.sums,
     }
     .say()

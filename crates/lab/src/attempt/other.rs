@@ -9,6 +9,7 @@ use super::layout::Layout;
 use super::{Try, operands, report, varied};
 use crate::candidate::Candidate;
 use crate::output::note;
+use crate::sanitize::faults::sharpened;
 use crate::shared_memory;
 use crate::written::ordinary;
 
@@ -31,25 +32,34 @@ pub fn cooperative(candidate: &Candidate) -> Result<(), Error> {
     })
 }
 
-/// Says how the product would be right; whether it would.
-pub fn propose(attempt: &Try, candidate: &Candidate, report: &Report) -> bool {
+/// Says how the product would be right, as in `reading` if there is one; whether it would.
+pub fn propose(attempt: &Try, candidate: &Candidate, report: &Report, reading: Option<&str>) -> bool {
+    if let Some(hint) = reading {
+        note(&format!("hint: every element is right {hint}"));
+        return true;
+    }
     // Some kernels take whole tiles only, and the smaller problem has none.
     let shape = report.shape;
     let small = shape.m.max(shape.n).max(shape.k) <= WHOLE;
     let shapes = [judge::smaller(&shape)].into_iter().chain(small.then_some(shape));
-    let all = || alternatives(attempt, !report.overwritten.is_empty()).into_iter();
+    let all = || arguments(attempt, !report.overwritten.is_empty()).into_iter();
     let right = shapes.filter_map(|shape| all().find(|(other, _)| is_right(other, candidate, shape))).next();
     let found = right.map(|(_, hint)| note(&format!("hint: every element is right {hint}")));
     found.is_some()
 }
 
-/// Other meanings of the arguments; of the matrices, too, where the kernel writes to what is taken for an input.
-pub fn alternatives(attempt: &Try, writes_inputs: bool) -> Vec<(Try, String)> {
-    let other = |(layout, hint): (Layout, &str)| {
+/// Other layouts, and other meanings of the arguments.
+pub fn alternatives(attempt: &Try) -> Vec<(Try, String)> {
+    let other = |layout: Layout| {
         let args = leading(&attempt.args, attempt.layout, layout);
-        (Try { layout, ..with_args(attempt, args) }, hint.to_string())
+        (Try { layout, ..with_args(attempt, args) }, layout.hint().to_string())
     };
-    let mut alternatives: Vec<(Try, String)> = attempt.layout.others().into_iter().map(other).collect();
+    attempt.layout.others().map(other).chain(arguments(attempt, false)).collect()
+}
+
+/// Other meanings of the arguments; of the matrices, too, where the kernel writes to what is taken for an input.
+pub fn arguments(attempt: &Try, writes_inputs: bool) -> Vec<(Try, String)> {
+    let mut alternatives = Vec::new();
     if writes_inputs {
         alternatives.extend(ORDERS.iter().map(|order| in_order(attempt, order)));
     }
@@ -72,7 +82,7 @@ pub fn alternatives(attempt: &Try, writes_inputs: bool) -> Vec<(Try, String)> {
 }
 
 /// The same with other arguments, which its launch counts by as well.
-fn with_args(attempt: &Try, args: String) -> Try {
+pub fn with_args(attempt: &Try, args: String) -> Try {
     let planned = attempt.planned.clone().map(|planned| planned.with_args(&args));
     Try { args, planned, ..attempt.clone() }
 }
@@ -93,7 +103,7 @@ fn in_order(attempt: &Try, order: &[&str; 3]) -> (Try, String) {
 }
 
 /// The distances of rows as another layout has them.
-fn leading(args: &str, before: Layout, layout: Layout) -> String {
+pub fn leading(args: &str, before: Layout, layout: Layout) -> String {
     let words: Vec<&str> = args.split(',').collect();
     // Sizes before or behind the matrices stay; a distance stands right behind its matrix.
     let word = |(at, word): (usize, &&str)| {
@@ -116,27 +126,44 @@ pub fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape) -> bool {
     ran.is_ok_and(|(report, _)| report.check.right)
 }
 
+/// What is said of an address that may be right in another layout, or on other sizes.
+const OF_PLACES: [&str; 5] = ["past the end", "before the start", "uninitialised", "no multiple of", "never written"];
+
+/// Whether an error is of that kind.
+pub fn is_of_places(error: &Error) -> bool {
+    let Error::Fault(text) = error else { return false };
+    let first = text.lines().next().unwrap_or_default();
+    OF_PLACES.iter().any(|words| first.contains(words))
+}
+
 /// Sizes that are multiples of every usual tile.
 const WHOLE: u32 = 256;
 
 /// Says after a fault how there would be none: by other arguments, or where nobody chose the sizes, in whole tiles.
-pub fn propose_after_fault(attempt: &Try, given: &dyn Fn(&str) -> bool, candidate: &Candidate, error: &Error) {
+pub fn propose_after_fault(
+    attempt: &Try,
+    given: &dyn Fn(&str) -> bool,
+    candidate: &Candidate,
+    error: &Error,
+    reading: Option<&str>,
+) {
     let Error::Fault(text) = error else { return };
     let first = text.lines().next().unwrap_or_default();
     let writes_inputs = ["write", "store", "atomic"].iter().any(|word| first.contains(word))
         && [" A ", " B "].iter().any(|name| first.contains(name));
+    if let Some(hint) = reading {
+        return note(&format!("note: there is no fault, and every element is right, {hint}"));
+    }
     let shape = judge::smaller(&super::shape(&attempt.sizes));
     if let Some((_, hint)) =
-        alternatives(attempt, writes_inputs).into_iter().find(|(other, _)| is_right(other, candidate, shape))
+        arguments(attempt, writes_inputs).into_iter().find(|(other, _)| is_right(other, candidate, shape))
     {
         return note(&format!("note: there is no fault, and every element is right, {hint}"));
     }
     if writes_inputs {
         note("note: A and B are inputs, and the kernel writes there: are the arguments in its order?");
     }
-    let of_sizes_or_launch =
-        ["past the end", "before the start", "uninitialised", "no multiple of", "never written", "race on C"];
-    if of_sizes_or_launch.iter().any(|words| first.contains(words)) {
+    if OF_PLACES.iter().chain(&["race on C"]).any(|words| first.contains(words)) {
         let shape = super::shape(&attempt.sizes);
         let varied = varied::sizes(attempt, candidate, shape, first.contains("no multiple of"))
             .or_else(|| varied::launch(attempt, candidate, shape, first.contains("race on C")));
@@ -160,10 +187,14 @@ pub fn named(candidate: &Candidate) -> String {
     }
 }
 
-/// An error with the kernel's own name instead of the compiler's.
+/// An error with the kernel's own name instead of the compiler's, and what the PTX says of it.
 pub fn in_words(error: Error, candidate: &Candidate) -> Error {
     let name = named(candidate);
     let said = |text: String| text.replace(candidate.kernel.entry.as_str(), &name);
+    let error = match error {
+        Error::Fault(text) => Error::Fault(sharpened(text, &candidate.kernel.ptx)),
+        other => other,
+    };
     match error {
         _ if name == candidate.kernel.entry => error,
         Error::Fault(text) => Error::Fault(said(text)),

@@ -22,7 +22,7 @@ const WHOLE: Shape = Shape { m: 64, n: 32, k: 96 };
 
 /// Runs the kernel there once, with all checks, and says so. What is wrong there is said, and makes the exit code that of a fault.
 pub fn tried(attempt: &Try, candidate: &Candidate) -> ExitCode {
-    let by_name = if attempt.by_name { other::alternatives(attempt, false) } else { Vec::new() };
+    let by_name = if attempt.by_name { other::alternatives(attempt) } else { Vec::new() };
     let meanings = [(attempt.clone(), String::new())].into_iter().chain(by_name);
     let wanted = |(attempt, hint)| Some((shape(&attempt, candidate)?, attempt, hint));
     let mut meanings = meanings.filter_map(wanted);

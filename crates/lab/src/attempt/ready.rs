@@ -9,7 +9,7 @@ use gemm::report::Report;
 use gemm::{Error, Shape, Source};
 
 use super::{Carried, Try, adapt, operands, other, report, shape};
-use crate::candidate::{Candidate, File, TRY, options};
+use crate::candidate::{Candidate, File, TRY, for_architecture, options};
 
 /// A kernel that is ready to be tried, with its flags.
 #[derive(Debug)]
@@ -48,10 +48,14 @@ impl Flags {
 
     /// Compiles the kernel, and takes from the file what no flag says.
     pub fn ready(self, file: &File) -> Result<Ready, Error> {
-        let options = self.options(file);
+        let mut options = self.options(file);
         let Flags { mut attempt, matches } = self;
         let architecture = attempt.how.options()?.gpu.sm();
-        let candidate = file.kernel(attempt.entry.as_deref(), &options, architecture)?;
+        let candidate = for_architecture(attempt.arch.is_some() || file.is_ptx(), &mut options, |options| {
+            let candidate = file.kernel(attempt.entry.as_deref(), options, architecture)?;
+            candidate.is_for_its_architecture()?;
+            Ok(candidate)
+        })?;
         adapt::adapt(&mut attempt, &|flag| is_given(&matches, flag), &candidate)?;
         Ok(Ready { attempt, matches, candidate })
     }

@@ -71,7 +71,7 @@ fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape, change: impl Fn(
 }
 
 /// A grid of numbers, stretched to other sizes: its blocks have the smallest tiles of which these are enough.
-fn stretched(grid: Dim3, given: Shape, shape: Shape) -> Dim3 {
+pub fn stretched(grid: Dim3, given: Shape, shape: Shape) -> Dim3 {
     let blocks = |blocks: u32, from: u32, to: u32| {
         let tile = TILES.into_iter().find(|tile| from.div_ceil(*tile) == blocks);
         tile.map_or(blocks, |tile| to.div_ceil(tile))
@@ -109,9 +109,14 @@ fn exchanged(layout: Layout, shape: Shape, is_right: &dyn Fn(Shape) -> bool) -> 
     };
     let [a, b] = PAIRS.into_iter().find(equal)?;
     let lengths = match layout {
-        Layout::Row => "Rows of A are K long, of B and C N",
-        Layout::Nt => "Rows of A are K long, and so are those of B, which lies as N x K; of C N",
-        Layout::Column => "Columns of A are M long, or K if it lies transposed, of B K, or N, of C M",
+        Layout::Row => "Rows of A are K long, of B and C N".to_string(),
+        Layout::Nt => "Rows of A are K long, and so are those of B, which lies as N x K; of C N".to_string(),
+        Layout::Column => "Columns of A are M long, or K if it lies transposed, of B K, or N, of C M".to_string(),
+        other => {
+            let [a, b, c] = other.leading();
+            let of = other.by_columns().map(|columns| if columns { "columns" } else { "rows" });
+            format!("A has {} of {a} elements, B {} of {b}, C {} of {c}", of[0], of[1], of[2])
+        }
     };
     Some(format!(
         "with {a:?} = {b:?} every element is right: an index or a guard has {a:?} where {b:?} is meant, or {b:?} for {a:?}. {lengths}; rows end at M, \
@@ -160,7 +165,9 @@ pub fn launch(attempt: &Try, candidate: &Candidate, shape: Shape, races: bool) -
     let operands = operands(attempt, candidate, &shape).ok()?;
     let task = task(attempt, candidate, shape, &operands).ok()?;
     let given = Launch { grid: task.launch.grid, block: task.launch.block, shared: task.dynamic_shared };
-    launches::other(given, Known::of(&candidate.kernel.ptx, races), &|Launch { grid, block, shared }| {
+    let place = attempt.planned.as_ref().map(|planned| format!("that of {}", planned.place()));
+    let known = Known::of(&candidate.kernel.ptx, races);
+    launches::other(given, known, place.as_deref(), &|Launch { grid, block, shared }| {
         is_right(attempt, candidate, shape, |task| {
             (task.launch.grid, task.launch.block, task.dynamic_shared) = (grid, block, shared);
         })

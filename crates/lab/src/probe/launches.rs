@@ -24,6 +24,10 @@ pub fn too_long(grid: Dim3) -> Option<(String, String)> {
     Some((why, hint))
 }
 
+/// Numbers of blocks that are tried to see which of them share the work evenly: up to this one, and so many more than there are.
+const SHARES: u32 = 8;
+const MORE: u32 = 3;
+
 /// What a launch names.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Launch {
@@ -51,21 +55,22 @@ impl Known {
     }
 }
 
-/// In words, the first launch of those that people mix up with this one by which nothing is wrong.
-pub fn other(given: Launch, known: Known, is_right: &dyn Fn(Launch) -> bool) -> Option<String> {
+/// In words, the first launch of those that people mix up with this one by which nothing is wrong. `place` says where the file has it.
+pub fn other(given: Launch, known: Known, place: Option<&str>, is_right: &dyn Fn(Launch) -> bool) -> Option<String> {
+    let placed = |text: String| place.map_or(text.clone(), |place| format!("{text}. The launch is {place}"));
     let Launch { grid, block, shared } = given;
     let Dim3 { x, y, z } = grid;
     let more = |columns: u32, rows: u32| Dim3 { x: x + columns, y: y + rows, z };
     if x != y && y > 1 && !known.counts_blocks && is_right(Launch { grid: Dim3 { x: y, y: x, z }, ..given }) {
-        return Some(format!(
+        return Some(placed(format!(
             "with grid ({y},{x}) instead of ({x},{y}) every element is right: x and y of the grid, or of `blockIdx`, are exchanged"
-        ));
+        )));
     }
     let mut grids = [more(1, 0), more(0, 1), more(1, 1)].into_iter().filter(|_| !known.counts_blocks);
     if let Some(Dim3 { x: wide, y: high, .. }) = grids.find(|grid| is_right(Launch { grid: *grid, ..given })) {
-        return Some(format!(
+        return Some(placed(format!(
             "with grid ({wide},{high}) instead of ({x},{y}) every element is right: the number of blocks is rounded up, as `(N + TILE - 1) / TILE`"
-        ));
+        )));
     }
     if known.races && z > 1 && is_right(Launch { grid: Dim3 { x, y, z: 1 }, ..given }) {
         return Some(format!(
@@ -79,6 +84,11 @@ pub fn other(given: Launch, known: Known, is_right: &dyn Fn(Launch) -> bool) -> 
                 .to_string(),
         );
     }
+    if known.counts_blocks
+        && let Some(text) = along(grid).into_iter().find_map(|axis| shared_unevenly(given, axis, is_right))
+    {
+        return Some(text);
+    }
     let Dim3 { x: across, y: down, z: deep } = block;
     let changed = |x: u32, y: u32| Dim3 { x, y, z: deep };
     let blocks = [
@@ -90,10 +100,10 @@ pub fn other(given: Launch, known: Known, is_right: &dyn Fn(Launch) -> bool) -> 
     ];
     let mut blocks = blocks.into_iter().filter(|other| *other != block && (1..=THREADS).contains(&other.count()));
     if let Some(other) = blocks.find(|block| is_right(Launch { block: *block, ..given })) {
-        return Some(format!(
+        return Some(placed(format!(
             "with block ({},{}) instead of ({across},{down}) every element is right: the kernel's tile is for that many threads",
             other.x, other.y
-        ));
+        )));
     }
     let most = TRIED / y.saturating_mul(z).max(1);
     if known.counts_blocks && most > x && is_right(Launch { grid: Dim3 { x: most, y, z }, ..given }) {
@@ -104,7 +114,83 @@ pub fn other(given: Launch, known: Known, is_right: &dyn Fn(Launch) -> bool) -> 
     }
     let mut bytes = (2..=4).map(|times| times * shared).filter(|bytes| *bytes > 0);
     let enough = bytes.find(|bytes| is_right(Launch { shared: *bytes, ..given }))?;
-    Some(format!(
+    Some(placed(format!(
         "with {enough} bytes of dynamic shared memory instead of {shared} every element is right: the launch names the bytes of all arrays that lie there"
+    )))
+}
+
+/// The axes along which there are several blocks, each with how many; first the one along which parts of a sum lie.
+fn along(Dim3 { x, y, z }: Dim3) -> Vec<(char, u32)> {
+    [('z', z), ('x', x), ('y', y)].into_iter().filter(|(_, blocks)| *blocks > 1).collect()
+}
+
+/// A launch with another number of blocks along an axis.
+fn with_blocks(given: Launch, axis: char, blocks: u32) -> Launch {
+    let Dim3 { x, y, z } = given.grid;
+    let grid = match axis {
+        'x' => Dim3 { x: blocks, y, z },
+        'y' => Dim3 { x, y: blocks, z },
+        _ => Dim3 { x, y, z: blocks },
+    };
+    Launch { grid, ..given }
+}
+
+/// Says that each block's share of the work is rounded down, if all is right by as many blocks as divide a number, and by no others.
+fn shared_unevenly(given: Launch, (axis, blocks): (char, u32), is_right: &dyn Fn(Launch) -> bool) -> Option<String> {
+    let right = |number: &u32| is_right(with_blocks(given, axis, *number));
+    if !right(&1) {
+        return None;
+    }
+    let more = SHARES.max(blocks);
+    let tried =
+        (2..=SHARES).chain(more.saturating_add(1)..=more.saturating_add(MORE)).filter(|number| *number != blocks);
+    let (even, uneven): (Vec<u32>, Vec<u32>) = tried.partition(right);
+    let total = even.iter().fold(1, |all, number| least_multiple(all, u64::from(*number)));
+    let is_so = uneven.iter().chain([&blocks]).all(|number| !total.is_multiple_of(u64::from(*number)));
+    // It is not that they are too many.
+    let other = even
+        .iter()
+        .find(|number| **number > blocks)
+        .or_else(|| even.first().filter(|_| uneven.iter().any(|few| *few < blocks)))?;
+    is_so.then(|| {
+        format!(
+            "with {other} blocks along {axis} instead of {blocks} every element is right, and with any number that divides what they share. So each one's share is \
+             rounded down, and what is left of it is nobody's: round it up, `(total + gridDim.{axis} - 1) / gridDim.{axis}`, and end the last share at `total`"
+        )
+    })
+}
+
+fn least_multiple(a: u64, b: u64) -> u64 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    a / divisor * b
+}
+
+/// What may be wrong of several blocks along an axis, if one alone is right, and nothing else is known.
+pub fn one_alone(given: Launch, is_right: &dyn Fn(Launch) -> bool) -> Option<String> {
+    let (axis, blocks) = along(given.grid).into_iter().find(|(axis, _)| is_right(with_blocks(given, *axis, 1)))?;
+    Some(format!(
+        "with one block along {axis} instead of {blocks} every element is right. Of those along {axis}, each has its own share of the work, rounded up, and its own \
+         place for a part of a sum; and what is no part of the sum (a bias, beta * C, an activation) is done once, by one of them or behind the sum"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIVEN: Launch = Launch { grid: Dim3 { x: 5, y: 1, z: 1 }, block: Dim3::ONE, shared: 0 };
+
+    #[test]
+    fn a_share_that_is_rounded_down_is_known_by_who_divides_the_whole() {
+        let said = |right: &dyn Fn(u32) -> bool| shared_unevenly(GIVEN, ('x', 5), &|launch| right(launch.grid.x));
+        assert!(said(&|blocks| 42 % blocks == 0).unwrap().starts_with("with 6 blocks along x instead of 5"));
+        // One alone; a number that is fixed; so many at most; a prime that is shared.
+        let others: [&dyn Fn(u32) -> bool; 4] =
+            [&|blocks| blocks == 1, &|blocks| blocks == 4, &|blocks| blocks < 5, &|blocks| 41 % blocks == 0];
+        others.iter().for_each(|right| assert_eq!(said(right), None));
+        assert!(one_alone(GIVEN, &|launch| launch.grid.x == 1).unwrap().contains("rounded up"));
+    }
 }

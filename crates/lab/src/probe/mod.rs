@@ -17,10 +17,12 @@ use gemm::problem::Problem;
 use gemm::sums::Summed;
 use gemm::{Error, Shape};
 
-use pattern::{Exchange, Factor};
+use pattern::{Exchange, Factor, NARROW};
 
 /// Launches that are made of each kind, along K.
 const WINDOWS: usize = 4;
+/// Lines of a factor that show few steps of the other one.
+const FEW: u32 = 8;
 /// Multiply-adds of a launch, at most: some hundredths of a second.
 pub const MOST: u64 = 1 << 24;
 const NOTHING: &str = "no product comes to C";
@@ -49,6 +51,8 @@ pub struct Probe<'a> {
     pub names: [&'a str; 2],
     /// What the matrix is called that is added, times beta.
     pub added: &'a str,
+    /// What was wrong was made of small whole numbers.
+    pub whole: bool,
     /// How its tensor cores sum.
     pub sums: &'a [Summed],
 }
@@ -101,6 +105,8 @@ impl Step {
 struct Seen {
     count: usize,
     wrong: Vec<Step>,
+    /// Elements that came once, by line and step.
+    right: Vec<[usize; 2]>,
 }
 
 impl Probe<'_> {
@@ -111,11 +117,14 @@ impl Probe<'_> {
                 return Ok(Some(text));
             }
         }
-        let (mut doubtful, mut plain) = (None, None);
-        for side in [Side::A, Side::B] {
+        let (mut doubtful, mut plain, descriptors) = (None, None, self.of_descriptors()?);
+        let Shape { m, n, .. } = self.plain.shape;
+        // Launches show as many steps of a factor as the other one has lines: of a matrix and a vector, few of the matrix.
+        for side in if n < FEW && m >= FEW { [Side::B, Side::A] } else { [Side::A, Side::B] } {
             match self.seen(side)? {
                 None => return Ok(None),
                 Some(seen) if seen.wrong.is_empty() => (),
+                Some(_) if descriptors.is_some() => return Ok(descriptors),
                 // An index that is wrong in one factor shows in the other, too, and is another one there.
                 Some(seen) => match self.said(side, &seen)? {
                     // The other factor may have a rule.
@@ -163,7 +172,7 @@ impl Probe<'_> {
         let Shape { m, n, k } = self.plain.shape;
         let (m, n, k) = (m as usize, n as usize, k as usize);
         let (lines, wide) = if side == Side::A { (m, n) } else { (n, m) };
-        let mut seen = Seen { count: 0, wrong: Vec::new() };
+        let mut seen = Seen { count: 0, wrong: Vec::new(), right: Vec::new() };
         for window in windows(k, wide) {
             let from = window * wide;
             let unit = |step: usize, line: usize| f64::from(u8::from(step == from + line));
@@ -188,8 +197,9 @@ impl Probe<'_> {
                 let got = [at(&got[0]), at(&got[1])].map(|sum| sum / self.plain.form.alpha);
                 let step = Step { line, k: step, from, got };
                 seen.count += 1;
-                if step.times().is_none_or(|times| (times - 1.0).abs() > 1e-3) {
-                    seen.wrong.push(step);
+                match step.times().is_none_or(|times| (times - 1.0).abs() > 1e-3) {
+                    true => seen.wrong.push(step),
+                    false => seen.right.push([line, step.k]),
                 }
             }
         }
@@ -228,7 +238,13 @@ impl Probe<'_> {
         let Shape { m, n, k } = self.plain.shape;
         let (k, wide) = (k as usize, (if side == Side::A { n } else { m }) as usize);
         let shown = if windows(k, wide).len() == k.div_ceil(wide) { k } else { (WINDOWS - 1) * wide };
-        let question = steps::question(&numbers, (k, shown), times, self.ptx.contains("shfl.sync"));
+        let mut others: Vec<usize> =
+            seen.right.iter().filter(|[line, _]| *line == first.line).map(|[_, step]| *step).collect();
+        others.sort_unstable();
+        let wrong: Vec<usize> = seen.wrong.iter().filter(|step| step.line == first.line).map(|step| step.k).collect();
+        let has = |words: &[&str]| words.iter().any(|word| self.ptx.contains(word));
+        let parts = (has(&["shfl.sync"]), has(&["%nctaid", "%ctaid.z", "red.global", "atom.global"]));
+        let question = steps::question(&numbers, (k, shown), times, parts, (&wrong, &others));
         let steps = ranges(numbers.into_iter());
         let here = format!("in {} {} of C, the products of {steps} along K", side.line(), first.line);
         let text = match times {
@@ -280,6 +296,9 @@ impl Probe<'_> {
             () if is(1.0 / alpha) => "alpha is not multiplied",
             () if is(self.plain.form.beta / alpha) => "they are multiplied by beta, and not by alpha",
             () if times == -1.0 => "they are subtracted (`-=`), and are to be added",
+            () if times > 1.5 && times.fract() == 0.0 && self.ptx.contains("shfl.sync") => {
+                "do several lanes, or threads, add one and the same part? in the second stage of a block's sum, lanes without a warp's part bring 0, `lane < warps ? part[lane] : 0`"
+            }
             () => "is alpha multiplied once, and each step along K summed once?",
         }
     }
@@ -339,6 +358,7 @@ impl Probe<'_> {
             Some(Exchange { got: [other, step], .. }) => name(other, step),
             None => "something else".to_string(),
         };
+        let few_bits = self.keeps_few_bits();
         let factor = match side {
             Side::A => Factor {
                 name: a,
@@ -346,6 +366,7 @@ impl Probe<'_> {
                 by_rows: !self.turned[0],
                 leading: self.plain.a.leading(),
                 verb: "taken",
+                few_bits,
             },
             Side::B => Factor {
                 name: b,
@@ -353,10 +374,13 @@ impl Probe<'_> {
                 by_rows: self.turned[1],
                 leading: self.plain.b.leading(),
                 verb: "taken",
+                few_bits,
             },
         };
-        let rule =
-            all.filter(|_| certain).and_then(|all| pattern::rule(&all, factor)).unwrap_or_else(|| NO_RULE.to_string());
+        let rule = all
+            .filter(|_| certain)
+            .and_then(|all| pattern::rule(&all, &seen.right, factor))
+            .unwrap_or_else(|| NO_RULE.to_string());
         let stop = if rule.ends_with('?') { "" } else { "." };
         let (more, stop) = (self.of_tensor_cores(), if self.of_tensor_cores().is_empty() { "" } else { stop });
         let text = format!(
@@ -365,22 +389,6 @@ impl Probe<'_> {
             name(line, k)
         );
         Ok((text, certain))
-    }
-
-    /// How operands of the kernel's tensor core instructions lie.
-    fn of_tensor_cores(&self) -> &'static str {
-        match () {
-            () if self.ptx.contains("wgmma.mma_async") => {
-                " Of `wgmma`, a descriptor names the swizzle, and the leading and stride offsets, with which its tile was stored, as a tensor map does"
-            }
-            () if self.ptx.contains("ldmatrix.sync") => {
-                " Of `ldmatrix`, lanes 0 to 7 name the rows of the first 8 x 8, the next 8 lanes those of the second, with the swizzle of the store"
-            }
-            () if self.ptx.contains("mma.sync") && !self.ptx.contains("wmma.load") => {
-                " Of `mma`, lane l has row l / 4 of A and then the one 8 below, column l / 4 of B, and l % 4 counts along K; of C, columns 2 (l % 4) and the next"
-            }
-            () => "",
-        }
     }
 
     /// Whether an element alone, beside a factor full of ones, comes so many times everywhere in its line.
@@ -437,10 +445,13 @@ fn holds(matrix: &Matrix, most: usize) -> bool {
     probe.is_ok_and(|probe| probe.at(0, 0) == number && probe.at(0, 1) == number - 1.0)
 }
 
-/// The first windows along K, and the last.
+/// The first windows along K, the last, and those where an index in few bits would begin again.
 fn windows(k: usize, wide: usize) -> Vec<usize> {
-    let all = k.div_ceil(wide.max(1));
-    (0..all).filter(|window| *window + 1 < WINDOWS || window + 1 == all).collect()
+    let (wide, all) = (wide.max(1), k.div_ceil(wide.max(1)));
+    let ends = |window: usize| {
+        NARROW.into_iter().any(|bits| [(1 << bits) - 1, 1 << bits].map(|step| step / wide).contains(&window))
+    };
+    (0..all).filter(|window| *window + 1 < WINDOWS || window + 1 == all || ends(*window)).collect()
 }
 
 /// Whole numbers in words: `steps 4 to 15 and 20`.
@@ -474,6 +485,6 @@ mod tests {
     #[test]
     fn of_a_long_k_some_windows_are_seen() {
         assert_eq!(windows(100, 40), [0, 1, 2]);
-        assert_eq!(windows(2048, 32), [0, 1, 2, 63]);
+        assert_eq!(windows(2048, 32), [0, 1, 2, 7, 8, 15, 16, 31, 32, 63]);
     }
 }

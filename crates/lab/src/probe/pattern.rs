@@ -7,7 +7,7 @@ pub struct Exchange {
     pub got: [usize; 2],
 }
 
-/// A factor: its name, what its lines are, whether these lie along memory's rows, and how far apart rows lie.
+/// A factor, or C: its name, what its lines are, whether these lie along memory's rows, and how far apart rows lie.
 #[derive(Debug, Clone, Copy)]
 pub struct Factor<'a> {
     pub name: &'a str,
@@ -16,19 +16,36 @@ pub struct Factor<'a> {
     pub leading: usize,
     /// What happens to it: it is taken, or stored.
     pub verb: &'static str,
+    /// A bit for each number of bits, as in [`NARROW`], in which the kernel keeps whole numbers, and not the factors.
+    pub few_bits: u32,
+}
+
+impl Factor<'_> {
+    /// What lies along its lines.
+    fn step(self) -> &'static str {
+        if self.verb == "stored" { "column" } else { "step" }
+    }
+
+    /// Several of these.
+    fn across(self) -> &'static str {
+        if self.verb == "stored" { "columns" } else { "steps along K" }
+    }
 }
 
 /// Sides of squares that instructions or tiles may transpose.
 const SQUARES: [usize; 6] = [2, 4, 8, 16, 32, usize::MAX];
 /// Lines that a block's tile may have.
 const TILES: [usize; 6] = [4, 8, 16, 32, 64, 128];
+/// Bits in which an index may be kept that needs more, as a number's type or as a part of a word.
+pub const NARROW: std::ops::RangeInclusive<u32> = 8..=16;
 const LANES: usize = 32;
 /// Elements of 16 bytes, by their size.
 const CHUNKS: [usize; 4] = [4, 8, 16, 2];
 
-/// What one rule says of all exchanges, if one does.
-pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
+/// What one rule says of all exchanges, if one does. `right` are elements that come in their own place.
+pub fn rule(all: &[Exchange], right: &[[usize; 2]], factor: Factor) -> Option<String> {
     let Factor { name, line, leading, verb, .. } = factor;
+    let across = factor.across();
     let every = |holds: &dyn Fn([usize; 2], [usize; 2]) -> bool| all.iter().all(|one| holds(one.wanted, one.got));
     if all.len() < 2 {
         return None;
@@ -55,9 +72,15 @@ pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
         ));
     }
     if every(&|[l, k], [l2, k2]| l.abs_diff(l2) == 8 && k != k2 && (l2 > l) == (k > k2)) {
-        return Some(format!(
-            "two registers of a fragment of {name} are exchanged: of `mma` of 16 rows, the second is of the {line}s from 8 on, the third of the later steps along K"
-        ));
+        let order = match verb {
+            "stored" => {
+                "of the accumulators of `mma` m16n8 (and of `wgmma`), the second is of the next column, the third and fourth are of the row 8 further, and each \
+                 four more of the next 8 columns: `c[1]` is for [row][column + 1], `c[2]` for [row + 8][column]"
+                    .to_string()
+            }
+            _ => format!("of `mma` of 16 rows, the second is of the {line}s from 8 on, the third of the later steps along K"),
+        };
+        return Some(format!("two registers of a fragment of {name} are exchanged: {order}"));
     }
     if let Some(back) = rounded_down(all, factor) {
         return Some(format!(
@@ -65,7 +88,10 @@ pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
              and an index that is divided by its width is rounded down"
         ));
     }
-    if let Some(text) = [0, 1].into_iter().find_map(|axis| of_tiles(all, factor, axis)) {
+    let mut by_axis = [0, 1].into_iter();
+    if let Some(text) =
+        by_axis.find_map(|axis| narrow(all, right, factor, axis).or_else(|| of_tiles(all, right, factor, axis)))
+    {
         return Some(text);
     }
     let turned = |tile: usize| every(&|[l, k], got| got == [l % tile + k / tile * tile, k % tile + l / tile * tile]);
@@ -80,15 +106,15 @@ pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
     if every(&|wanted, got| difference(wanted, got) == first) {
         let [lines, steps] = first;
         return Some(match (lines, steps) {
-            (0, steps) => format!("the index of {name} is {steps} steps along K off"),
+            (0, steps) => format!("the index of {name} is {steps} {across} off"),
             (lines, 0) => format!("the index of {name}, or of C, is {lines} {line}s off"),
-            _ => format!("the index of {name} is {lines} {line}s and {steps} steps along K off"),
+            _ => format!("the index of {name} is {lines} {line}s and {steps} {across} off"),
         });
     }
     let chunk = CHUNKS.into_iter().filter(|chunk| same_line && every(&|[_, k], [_, k2]| (k ^ k2) % chunk == 0)).max();
     if let Some(chunk) = chunk {
         return Some(format!(
-            "within a {line}, groups of {chunk} steps along K are exchanged: is the swizzle, or the order, of what stores them that of what loads them (and of a map or descriptor)?"
+            "within a {line}, groups of {chunk} {across} are exchanged: is the swizzle, or the order, of what stores them that of what loads them (and of a map or descriptor)?"
         ));
     }
     if same_line && every(&|[_, k], [_, k2]| k / 4 == k2 / 4) {
@@ -114,10 +140,36 @@ pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
     })
 }
 
-/// Where tiles begin along an axis, lines or steps, if it is not where they should and all is right in the first.
-fn of_tiles(all: &[Exchange], Factor { name, line, .. }: Factor, axis: usize) -> Option<String> {
-    let other = 1 - axis;
-    let (what, index) = if axis == 0 { (line, "block's or warp's") } else { ("step", "tile's") };
+/// An index along an axis that begins again where so few bits end, if all is right up to there.
+fn narrow(all: &[Exchange], right: &[[usize; 2]], factor: Factor, axis: usize) -> Option<String> {
+    let what = if axis == 0 { factor.line } else { factor.step() };
+    let ends = |end: usize| {
+        let is_again = |Exchange { wanted, got }: &Exchange| {
+            wanted[1 - axis] == got[1 - axis] && wanted[axis] >= end && got[axis] == wanted[axis] % end
+        };
+        // Of half as many bits, the upper half would be wrong.
+        all.iter().all(is_again) && right.iter().all(|at| at[axis] < end) && right.iter().any(|at| at[axis] >= end / 2)
+    };
+    let bits = NARROW.into_iter().find(|bits| ends(1 << bits))?;
+    let (end, name) = (1usize << bits, factor.name);
+    let mask = format!("`& {:#x}`", end - 1);
+    let kept = match bits {
+        8 | 16 => format!("kept in {bits} bits (as `uint{bits}_t` is, or {mask})"),
+        _ => format!("kept in {bits} bits ({mask})"),
+    };
+    let cure = match factor.few_bits >> bits & 1 == 1 {
+        true => format!("a number of {what}s is {kept}, and needs more: `int`"),
+        false => format!(
+            "is a number of {what}s {kept}, or is a tile's first {what} (its number times {end}) missing in the index?"
+        ),
+    };
+    Some(format!("{what}s of {name} from {end} on are those from 0 on, by their number mod {end}: {cure}"))
+}
+
+/// Where tiles begin along an axis, lines or steps, if it is not where they should and all is right in the first, and there alone.
+fn of_tiles(all: &[Exchange], right: &[[usize; 2]], factor: Factor, axis: usize) -> Option<String> {
+    let (Factor { name, line, .. }, other) = (factor, 1 - axis);
+    let (what, index) = if axis == 0 { (line, "block's or warp's") } else { (factor.step(), "tile's") };
     let step = |tile: usize| {
         let of = |one: &Exchange| {
             let (number, within) = (one.wanted[axis] / tile, one.wanted[axis] % tile);
@@ -126,7 +178,8 @@ fn of_tiles(all: &[Exchange], Factor { name, line, .. }: Factor, axis: usize) ->
             (begin % number == 0).then_some(begin / number)
         };
         let first = of(all.first()?)?;
-        all.iter().all(|one| of(one) == Some(first)).then_some(first)
+        let is_so = all.iter().all(|one| of(one) == Some(first)) && right.iter().all(|at| at[axis] < tile);
+        is_so.then_some(first)
     };
     let (tile, step) = TILES.into_iter().find_map(|tile| Some((tile, step(tile)?)))?;
     Some(match step {
@@ -173,18 +226,48 @@ fn rows_apart(all: &[Exchange], Factor { by_rows, leading, .. }: Factor, index: 
 mod tests {
     use super::*;
 
-    const A: Factor<'static> = Factor { name: "A", line: "row", by_rows: true, leading: 48, verb: "taken" };
-    const B: Factor<'static> = Factor { name: "B", line: "column", by_rows: false, leading: 40, verb: "taken" };
+    const A: Factor<'static> =
+        Factor { name: "A", line: "row", by_rows: true, leading: 48, verb: "taken", few_bits: 0 };
+    const B: Factor<'static> =
+        Factor { name: "B", line: "column", by_rows: false, leading: 40, verb: "taken", few_bits: 0 };
 
     /// The element that comes, by line and step.
     type Got<'a> = &'a dyn Fn(usize, usize) -> [usize; 2];
 
     /// What is said where element `got(line, k)` comes for each of 32 x 32.
     fn said(factor: Factor, got: impl Fn(usize, usize) -> [usize; 2]) -> String {
-        let all = (0..32).flat_map(|l| (0..32).map(move |k| [l, k]));
-        let all: Vec<Exchange> = all.map(|wanted| Exchange { wanted, got: got(wanted[0], wanted[1]) }).collect();
-        let wrong: Vec<Exchange> = all.into_iter().filter(|one| one.wanted != one.got).collect();
-        rule(&wrong, factor).unwrap_or_default()
+        said_of(factor, [32, 32], got)
+    }
+
+    fn said_of(factor: Factor, [lines, steps]: [usize; 2], got: impl Fn(usize, usize) -> [usize; 2]) -> String {
+        let all = (0..lines).flat_map(|l| (0..steps).map(move |k| [l, k]));
+        let all = all.map(|wanted| Exchange { wanted, got: got(wanted[0], wanted[1]) });
+        let (right, wrong): (Vec<Exchange>, Vec<Exchange>) = all.partition(|one| one.wanted == one.got);
+        let right: Vec<[usize; 2]> = right.into_iter().map(|one| one.wanted).collect();
+        rule(&wrong, &right, factor).unwrap_or_default()
+    }
+
+    #[test]
+    fn an_index_in_few_bits_is_no_missing_tile() {
+        const NARROW_B: Factor<'static> = Factor { few_bits: 1 << 8 | 1 << 10, ..B };
+        let of = |factor, sizes, end: usize| said_of(factor, sizes, |l, k| [l, k % end]);
+        assert!(of(NARROW_B, [2, 320], 256).contains("a number of steps is kept in 8 bits"));
+        assert!(of(NARROW_B, [2, 1100], 1024).contains("kept in 10 bits (`& 0x3ff`), and needs more"));
+        assert!(of(B, [2, 320], 256).ends_with("missing in the index?"));
+        assert!(of(NARROW_B, [2, 320], 128).contains("the tile's first step (its number times 128)"));
+        let of_lines = said_of(Factor { few_bits: 1 << 8 | 1 << 10, ..A }, [300, 2], |l, k| [l % 256, k]);
+        assert!(of_lines.contains("a number of rows is kept in 8 bits"), "{of_lines}");
+        // One tile of several is another one's: its first step is missing in none.
+        let one = said_of(B, [2, 96], |l, k| [l, if k / 32 == 1 { k - 32 } else { k }]);
+        assert_eq!(one, "the index of B is -32 steps along K off");
+    }
+
+    #[test]
+    fn registers_of_c_have_an_order_of_their_own() {
+        let c = Factor { name: "C", verb: "stored", ..A };
+        let exchanged = |l: usize, k: usize| if l / 8 % 2 == k % 2 { [l, k] } else { [l ^ 8, k ^ 1] };
+        let text = said(c, exchanged);
+        assert!(text.contains("the second is of the next column") && !text.contains("along K"), "{text}");
     }
 
     #[test]

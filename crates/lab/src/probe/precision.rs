@@ -15,11 +15,12 @@ impl Probe<'_> {
         let of_zeros = |c| self.launched(zeros(&self.plain.a)?, zeros(&self.plain.b)?, c);
         let beta = self.plain.form.beta;
         let name = self.added;
+        let what = if beta == 1.0 { name.to_string() } else { format!("beta * {name}") };
         if beta != 0.0 {
             let times = of_zeros(1.0)?.at(0, 0) / beta;
             if (times - 1.0).abs() > 1e-2 {
                 return Ok(match times {
-                    0.0 => format!("A * B is right, and beta * {name} is not added to it"),
+                    0.0 => format!("A * B is right, and {what} is not added to it"),
                     _ if self.plain.form.alpha != 1.0 && (times - self.plain.form.alpha).abs() < 1e-3 => {
                         format!("A * B is right, and beta * {name} is multiplied by alpha, too")
                     }
@@ -27,17 +28,20 @@ impl Probe<'_> {
                         format!("A * B is right, and {name} is added to it without beta")
                     }
                     _ if times > 1.5 && (times - times.round()).abs() < 1e-3 => format!(
-                        "A * B is right, and beta * {name} is added {times:.0} times: where several blocks sum a part of K each (split-K), or a loop stores \
+                        "A * B is right, and {what} is added {times:.0} times: where several blocks sum a part of K each (split-K), or a loop stores \
                          several times, one alone adds it, as that of `blockIdx.z == 0`"
                     ),
-                    _ => format!("A * B is right, and beta * {name} is added {times:.3} times"),
+                    _ => format!("A * B is right, and {what} is added {times:.3} times"),
                 });
             }
         }
         if let Some(text) = self.signs()? {
             return Ok(text);
         }
-        let right = "every product is summed once, and small whole numbers come out right";
+        let right = match self.whole {
+            true => "every product is summed once",
+            false => "every product is summed once, and small whole numbers come out right",
+        };
         let coarse = self.sums.iter().find(|summed| summed.input == "tf32");
         if let Some(summed) = coarse.filter(|_| self.plain.dtype.input == Element::F32) {
             return Ok(format!(
@@ -49,6 +53,11 @@ impl Probe<'_> {
             (Some(text), ..) => text,
             (_, true, _) => "0.5 * 1 comes as a whole number: is the sum, or a factor, kept in an `int`?".to_string(),
             (.., Some(text)) => text,
+            _ if self.whole => {
+                "small whole numbers come out wrong all the same: what is done to the sum besides (a bias, an activation, a scale), by each block that has a part of \
+                 it, or does something depend on what the elements are, as where zeros are skipped?"
+                    .to_string()
+            }
             _ => "is the sum, or a part of it, kept in a type of fewer bits?".to_string(),
         };
         Ok(format!("{right}: {what}"))

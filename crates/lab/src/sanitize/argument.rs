@@ -10,6 +10,7 @@
 //! null                     a pointer to nothing
 //! a:map(bf16[64x64],box=8x8)=random   a tensor map of a new buffer, see `map`; map(in[64x64],box=8x8) of one named before
 //! {i32=3,f32=0.5,in}       a structure by value, its members laid out as C does; s:{…} names it
+//! {bias:f32[64]=ones}      a structure with a pointer to a new buffer
 //! ```
 
 use super::content::Content;
@@ -108,6 +109,10 @@ fn structure(text: &str) -> Result<Argument, String> {
         match word.starts_with('{') {
             true => structure(word),
             false if word.starts_with("map(") => Ok(Argument::Map(map::parse(word)?)),
+            // `bias:f32[64]=ones`, `alpha:f32=0.5`
+            false if word.split_once(':').is_some_and(|(name, _)| is_name(name.trim())) => {
+                parse(word).map(|(_, member)| member)
+            }
             false if word.contains('=') => typed(word),
             false if word.is_empty() => Err(format!("`{text}` has an empty member")),
             false => Ok(Argument::Plain(word.to_string())),
@@ -145,6 +150,10 @@ mod tests {
         assert_eq!(parse("n:i32=-5"), named("n", Argument::Typed(Element::Signed(4), "-5".to_string())));
         assert_eq!(parse("n=5"), named("n", plain("5")));
         assert_eq!(parse("-5"), Ok((None, plain("-5"))));
+        assert_eq!(
+            parse("{n:i32=5,in:f32[2*n]}"),
+            Ok((None, Argument::Structure(vec![Argument::Typed(Element::Signed(4), "5".to_string()), in_(None),])))
+        );
         let inner = Argument::Structure(vec![
             Argument::Typed(Element::Float(gemm::Element::F32), "0.5".to_string()),
             plain("in"),

@@ -84,3 +84,30 @@ fn of_file(program: &Program, launch: &Launch, set: &[String]) -> Option<Launch>
     }
     Some(filled)
 }
+
+/// Where the file has a launch whose grid or block no flag says, and where the grid is made that it names.
+pub fn at(kernels: &Kernels, launches: &[Launch], text: &str) -> Option<String> {
+    let [launch] = launches else { return None };
+    let program = kernels.program.as_deref().filter(|_| launch.grid.is_none() || launch.block.is_none())?;
+    let choice = choose(program, launch.entry.as_deref()).ok()??;
+    let mut all = program.launches().iter().filter(|found| program.is_of(found, &choice.kernel));
+    let found = all.find(|found| program.instance(&choice.kernel, found).as_ref() == Some(&choice.instance))?;
+    let (path, line) = (&found.path, found.line);
+    let before: Vec<&str> = text.lines().take(line as usize).collect();
+    let named = || {
+        let grid = before.last()?.split("<<<").nth(1)?.split(',').next()?.trim();
+        let is_name = !grid.is_empty() && grid.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        let words = |line: &str| {
+            line.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+                .map(str::to_string)
+                .collect::<Vec<_>>()
+        };
+        let makes = |line: &&str| {
+            let words = words(line);
+            words.windows(2).any(|pair| pair[0] == "dim3" && pair[1] == grid)
+        };
+        let made = before.iter().rposition(|line| is_name && makes(line))?;
+        (*path == choice.kernel.path).then(|| format!(", its grid is made at line {}", made + 1))
+    };
+    Some(format!("at {path}:{line}{}", named().unwrap_or_default()))
+}

@@ -18,6 +18,7 @@ mod counted;
 mod element;
 mod execute;
 mod expect;
+pub mod faults;
 mod github;
 mod launched;
 mod map;
@@ -28,7 +29,6 @@ mod product;
 mod repeated;
 mod sarif;
 mod text;
-mod traps;
 mod why;
 mod words;
 
@@ -42,7 +42,7 @@ use emulator::{Cause, Printed, Schedule};
 use gemm::Error;
 use gemm::sums::sums;
 
-use crate::candidate::{File, Kernels, SANITIZE, options};
+use crate::candidate::{File, Kernels, SANITIZE, for_architecture, options};
 use crate::flags::{Annotate, modelled};
 use crate::output::{note, print, say};
 use crate::shared_memory;
@@ -250,7 +250,9 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         let plan = plan::plan(&kernels, &launches, flags)?;
         Ok((kernels, plan))
     };
-    let (kernels, plan) = planned(options)?;
+    let mut options = options.to_vec();
+    let (kernels, plan) = for_architecture(flags.arch.is_some() || file.is_ptx(), &mut options, planned)?;
+    let options = options.as_slice();
     shared_memory(file, options, &kernels, &plan)?;
     for planned in plan.buffers.iter().filter(|planned| planned.sparse) {
         let name = &planned.name;
@@ -280,12 +282,15 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         // The data tells more than the barrier does.
         runs.push(run(Schedule::EvenFirst)?);
     }
-    traps::explain(&mut runs, flags.instruction_limit, || {
-        let options: Vec<String> = options.iter().cloned().chain([traps::AS_WRITTEN.to_string()]).collect();
+    faults::explain(&mut runs, flags.instruction_limit, || {
+        let options: Vec<String> = options.iter().cloned().chain([faults::AS_WRITTEN.to_string()]).collect();
         planned(&options).map(|(_, plan)| plan)
     });
     let (mut faults, warnings) = (outcome::faults(&runs), outcome::warnings(&runs));
-    faults.iter_mut().for_each(|found| outcome::tell_shared(&plan, found));
+    faults.iter_mut().for_each(|found| {
+        faults::sharpen(&mut found.fault, &kernels.kernel.ptx);
+        outcome::tell_shared(&plan, found);
+    });
     let differences = outcome::differences(&plan, &runs);
     let whole = runs.iter().find(|ran| ran.fault.is_none());
     let (mut buffers, mut expected, mut printed) = (Vec::new(), Vec::new(), Vec::new());
@@ -309,7 +314,8 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         || !unwritten.is_empty()
         || expected.iter().any(|expected| !expected.holds)
         || flags.deterministic && !differences.is_empty();
-    let hints = why::hints((&kernels, &plan), flags, whole, (&expected, &faults));
+    let place = launched::at(&kernels, &words.launches, &file.text);
+    let hints = why::hints((&kernels, &plan), flags, (whole, place.as_deref()), (&expected, &faults));
     let ran = whole.filter(|_| !bad && !huge && !flags.expect.is_empty());
     let again = |launch: &plan::PlannedLaunch, buffer: usize| {
         let is_it = |value: &plan::Value| value.pointers.iter().any(|(_, index, _)| *index == buffer);

@@ -205,6 +205,7 @@ impl Planner {
         match argument {
             Argument::New(buffer) => {
                 let index = self.add(buffer)?;
+                self.before.push((buffer.clone(), index));
                 Ok(Value::pointer(index, 0))
             }
             Argument::Typed(element, text) => Value::number(self.number(*element, text)?),

@@ -21,6 +21,10 @@ const LARGEST: usize = 1 << 20;
 const NEAR: f64 = 0.02;
 /// The same where something may be added besides, which is small beside the products.
 const EXACT: f64 = 1e-4;
+/// Whole numbers that are small.
+const WHOLE: f64 = 256.0;
+/// Products that are known by fewer elements may be others as well.
+const KNOWN: usize = 8;
 /// Alpha and beta are multiples of this part, if they are near one.
 const PARTS: f64 = 64.0;
 
@@ -63,24 +67,30 @@ pub fn explain(
     let plain = product.problem(plan).ok()?;
     let names = [0, 1].map(|factor: usize| plan.buffers[product.buffers[factor]].name.as_str());
     let added = match product.added {
-        Added::Matrix(index) => plan.buffers[index].name.as_str(),
-        _ => "C",
+        Added::Matrix(index) | Added::Columns(index) | Added::Rows(index) => plan.buffers[index].name.as_str(),
+        Added::Before => "C",
     };
-    Probe { plain, launch: &probed, turned: product.turned, ptx, names, added, sums }.say().ok().flatten()
+    let is_whole = |number: &f64| number.fract() == 0.0 && number.abs() <= WHOLE;
+    let whole = product.buffers[..2]
+        .iter()
+        .all(|index| numbers(&plan.buffers[*index]).is_some_and(|numbers| numbers.iter().all(is_whole)));
+    Probe { plain, launch: &probed, turned: product.turned, ptx, names, added, whole, sums }.say().ok().flatten()
 }
 
 /// C of a problem, whose matrices stand in for the buffers.
 fn launched(plan: &Plan, product: &Product, problem: &Problem, limit: u64) -> Result<Matrix, Error> {
     let matrices = [&problem.a, &problem.b, &problem.c].map(Matrix::bytes);
     let mut others: Vec<(usize, &[u8])> = product.buffers.into_iter().zip(matrices).collect();
-    let zeros;
+    let vector;
     match product.added {
         Added::Before => (),
         // C itself is as the plan has it.
         Added::Matrix(index) => others[2].0 = index,
         Added::Columns(index) | Added::Rows(index) => {
-            zeros = vec![0; plan.buffers[index].count * plan.buffers[index].element.bytes()];
-            others[2] = (index, &zeros);
+            // C is full of one number.
+            let Planned { element, count, .. } = &plan.buffers[index];
+            vector = element.float(problem.c.at(0, 0)).repeat(*count);
+            others[2] = (index, &vector);
         }
     }
     let after = execute::with(plan, &others, None, limit).map_err(Error::Fault)?;
@@ -101,8 +111,7 @@ impl Product {
         };
         let [a, _, c] = self.buffers;
         let dtype = Dtype { input: element(a), sum: element(c), output: element(c) };
-        let beta = if matches!(self.added, Added::Before | Added::Matrix(_)) { self.beta } else { 0.0 };
-        let form = Form { alpha: self.alpha, beta, ..Form::PLAIN };
+        let form = Form { alpha: self.alpha, beta: self.beta, ..Form::PLAIN };
         Ok(Problem { shape: self.shape, dtype, a: matrix(0)?, b: matrix(1)?, c: matrix(2)?, form })
     }
 }
@@ -223,7 +232,13 @@ fn forms(counts: [usize; 3], numbers: &[usize]) -> Vec<Arrangement> {
         if [m, n, k].into_iter().map(|size| size as u64).fold(1, u64::saturating_mul) > MOST {
             return;
         }
-        for turned in [[false, false], [false, true], [true, false], [true, true]] {
+        // A vector is its own transpose, and what comes first of two factors the other one times it; of few elements none is known.
+        let is_vector = n == 1 && m > 1;
+        if m == 1 && n > 1 || is_vector && m < KNOWN {
+            return;
+        }
+        let turns = [[false, false], [false, true], [true, false], [true, true]];
+        for turned in turns.into_iter().filter(|[_, b]| !(is_vector && *b)) {
             let leading = |place: usize| -> Vec<usize> {
                 let [rows, columns] = stored(shape, turned)[place];
                 let fits = |apart: usize| {
@@ -239,8 +254,10 @@ fn forms(counts: [usize; 3], numbers: &[usize]) -> Vec<Arrangement> {
     };
     let whole = whole_sizes(counts);
     whole.into_iter().for_each(|sizes| add(sizes, false));
-    for m in numbers {
-        for n in numbers {
+    // A vector's 1 is no argument.
+    let with_one: Vec<usize> = [1].into_iter().chain(numbers.iter().copied().filter(|number| *number != 1)).collect();
+    for m in &with_one {
+        for n in &with_one {
             numbers
                 .iter()
                 .map(|k| [*m, *n, *k])

@@ -23,6 +23,12 @@ const OF_A_LAUNCH: [&str; 3] = ["past the end", "uninitialised", "never written"
 /// One of so many elements may be otherwise where another launch is held to be right.
 const FEW: usize = 1000;
 
+/// Distances by which a value of a whole warp is made.
+const DISTANCES: [&str; 5] = ["16", "8", "4", "2", "1"];
+/// What to look at where all of these are there.
+const STAGES: &str = "of a block's sum in two stages, the second takes `lane < warps ? part[lane] : 0`, and no lane adds what it keeps of the first; `__shfl_down_sync` \
+                      leaves the value in lane 0 alone, and `__shfl_xor_sync` in all";
+
 /// What to look at of a wrong result that shuffles may have part in.
 const SHUFFLES: [(&str, &str); 3] = [
     (
@@ -39,11 +45,11 @@ const SHUFFLES: [(&str, &str); 3] = [
     ),
 ];
 
-/// In words, one line each. `whole` is what a run without a fault left.
+/// In words, one line each. `whole` is what a run without a fault left; `place` is where the file has the launch.
 pub fn hints(
     (kernels, plan): (&Kernels, &Plan),
     flags: &Sanitize,
-    whole: Option<&Ran>,
+    (whole, place): (Option<&Ran>, Option<&str>),
     (expected, faults): (&[Expected], &[Found]),
 ) -> Vec<String> {
     let limit = flags.instruction_limit.min(INSTRUCTIONS);
@@ -65,7 +71,7 @@ pub fn hints(
         return Vec::new();
     }
     let ptx = kernels.kernel.ptx.as_str();
-    let launched = if is_small { launch(plan, flags, Known::of(ptx, races), limit) } else { None };
+    let launched = if is_small { launch(plan, flags, (Known::of(ptx, races), place), limit) } else { None };
     if let Some(text) = launched {
         return vec![text];
     }
@@ -79,7 +85,14 @@ pub fn hints(
             .extend(wanted.and_then(|(index, wanted)| product::explain(plan, (index, &wanted), (ptx, &summed), limit)));
     }
     if hints.is_empty() && expected.iter().any(|expected| !expected.holds && !tells(expected)) {
-        hints.extend(SHUFFLES.into_iter().filter(|(opcode, _)| ptx.contains(opcode)).map(|(_, text)| text.to_string()));
+        hints.extend(SHUFFLES.into_iter().filter_map(|(opcode, text)| of_shuffles(ptx, opcode, text)));
+        hints.dedup();
+    }
+    if hints.is_empty()
+        && is_small
+        && let Some(text) = one_alone(plan, flags, limit)
+    {
+        hints.push(text);
     }
     hints
 }
@@ -118,22 +131,44 @@ fn left_over(plan: &Plan, flags: &Sanitize, limit: u64) -> Option<String> {
     ))
 }
 
+/// What to look at of a kernel's shuffles of a kind, if it has some.
+fn of_shuffles(ptx: &str, opcode: &str, text: &str) -> Option<String> {
+    let distances: Vec<&str> = ptx
+        .lines()
+        .filter(|line| line.contains(opcode))
+        .filter_map(|line| line.split(',').nth(2))
+        .map(str::trim)
+        .collect();
+    let all = DISTANCES.iter().all(|distance| distances.contains(distance));
+    (!distances.is_empty()).then(|| if all && !opcode.ends_with("up") { STAGES } else { text }.to_string())
+}
+
 /// Whether what is alike of all that are wrong tells more than where they are.
 fn tells(expected: &Expected) -> bool {
     expected.wraps.is_some() || expected.alike.as_ref().is_some_and(|alike| !alike.contains("which block, thread"))
 }
 
 /// By which other launch all would be as expected, of a plan with one.
-fn launch(plan: &Plan, flags: &Sanitize, known: Known, limit: u64) -> Option<String> {
-    let [planned] = plan.launches.as_slice() else { return None };
-    let given = Launch { grid: planned.grid, block: planned.block, shared: planned.shared };
-    launches::other(given, known, &|other| {
-        let Ok(after) = execute::with(plan, &[], Some(other), limit) else { return false };
-        // A tolerance in relation to each number's size may be too small for a few sums near 0.
-        let holds = |word: &String| {
-            let one = expect::expect(plan, &after, word, flags.tolerance, flags.seed);
-            one.is_ok_and(|one| one.holds || one.wrong * FEW <= one.of)
-        };
-        flags.expect.iter().all(holds)
-    })
+fn launch(plan: &Plan, flags: &Sanitize, (known, place): (Known, Option<&str>), limit: u64) -> Option<String> {
+    launches::other(given(plan)?, known, place, &|other| is_right(plan, flags, other, limit))
+}
+
+/// The same of one block, where nothing else is known.
+fn one_alone(plan: &Plan, flags: &Sanitize, limit: u64) -> Option<String> {
+    launches::one_alone(given(plan)?, &|other| is_right(plan, flags, other, limit))
+}
+
+fn given(plan: &Plan) -> Option<Launch> {
+    let [PlannedLaunch { grid, block, shared, .. }] = plan.launches.as_slice() else { return None };
+    Some(Launch { grid: *grid, block: *block, shared: *shared })
+}
+
+fn is_right(plan: &Plan, flags: &Sanitize, by: Launch, limit: u64) -> bool {
+    let Ok(after) = execute::with(plan, &[], Some(by), limit) else { return false };
+    // A tolerance in relation to each number's size may be too small for a few sums near 0.
+    let holds = |word: &String| {
+        let one = expect::expect(plan, &after, word, flags.tolerance, flags.seed);
+        one.is_ok_and(|one| one.holds || one.wrong * FEW <= one.of)
+    };
+    flags.expect.iter().all(holds)
 }
