@@ -68,7 +68,7 @@ fn a_lock_that_is_given_back_too_early_loses_an_update() {
 
 #[test]
 fn blocks_that_meet_need_a_cooperative_launch() {
-    if lacks("") {
+    if lacks("cooperative_groups.h") {
         return;
     }
     let kernel = "#include <cooperative_groups.h>
@@ -277,7 +277,7 @@ __global__ void k(const float* in, float* out) {
 
 #[test]
 fn a_descriptor_that_strays_along_k_is_told_in_its_units() {
-    if lacks("") {
+    if lacks("cuda_fp16.h") {
         return;
     }
     let kernel = "#include <cuda_fp16.h>
