@@ -8,7 +8,7 @@ use gemm::{Error, Shape, emulated};
 use super::{Try, operands, problem, task};
 use crate::candidate::Candidate;
 use crate::output::note;
-use crate::probe::{MOST, Probe};
+use crate::probe::{MOST, Probe, launches};
 
 /// A K of whole tiles.
 const WHOLE: u32 = 64;
@@ -40,7 +40,9 @@ fn explained(attempt: &Try, candidate: &Candidate, (report, shape): (&Report, Sh
     let operands = operands(attempt, candidate, &shape)?;
     let plain = problem(attempt, shape, &operands)?;
     let task = task(attempt, candidate, shape, &operands)?;
-    let extras = Extras { sanitize: false, ..attempt.how.options()?.extras };
+    let own = attempt.how.options()?.extras;
+    let instruction_limit = launches::instructions(own.instruction_limit, task.launch.grid);
+    let extras = Extras { instruction_limit, sanitize: false, ..own };
     let launch = |problem: &Problem| emulated::launch(&task, problem, extras, emulated::unwatched).map(|ran| ran.c);
     let [a, b, _] = attempt.layout.by_columns();
     let turned = [a, b];

@@ -19,11 +19,10 @@ use super::varied::stretched;
 use super::{Try, operands, task};
 use crate::candidate::Candidate;
 use crate::output::note;
+use crate::probe::launches;
 
 /// Multiply-adds of a launch, at most.
 const MOST: u64 = 1 << 23;
-/// Instructions of a block, at most: what is tried may never end.
-const INSTRUCTIONS: u64 = 10_000_000;
 /// What the matrices hold: so small that sums are exact in every type.
 const LARGEST: i64 = 2;
 /// Layouts that are tried whatever a file says.
@@ -199,7 +198,7 @@ fn numbers(attempt: &Try, candidate: &Candidate, shape: Shape, seed: u64) -> Opt
             task.launch.grid = stretched(task.launch.grid, given, shape);
         }
         let own = attempt.how.options()?.extras;
-        let instruction_limit = own.instruction_limit.min(INSTRUCTIONS);
+        let instruction_limit = launches::instructions(own.instruction_limit, task.launch.grid);
         let extras = Extras { instruction_limit, sanitize: false, ..own };
         let ran = emulated::launch(&task, &problem, extras, emulated::unwatched)?;
         if !ran.overwritten.is_empty() {

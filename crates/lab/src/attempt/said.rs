@@ -12,6 +12,10 @@ const BETWEEN: [&str; 22] = [
     "half", "float", "double", "int8", "bf16", "m", "k",
 ];
 
+/// Words for the one order of the two.
+const COLUMNS_FIRST: [&str; 7] =
+    ["column-major", "col-major", "column major", "col_major", "colmajor", "column by column", "by columns"];
+
 /// Words for what is more than a product, or none.
 const BEYOND: [&str; 26] = [
     "relu",
@@ -60,11 +64,6 @@ impl Said {
         let written = candidate.written.as_ref().map(|(_, choice)| &choice.kernel);
         let line = written.map_or(usize::MAX, |kernel| kernel.line as usize);
         let above: Vec<&str> = candidate.text.lines().take(line.saturating_sub(1)).collect();
-        let text = comments(&above.join("\n")).to_lowercase();
-        let text =
-            ["column-major", "col-major", "column major", "col_major", "colmajor", "column by column", "by columns"]
-                .iter()
-                .fold(text, |text, words| text.replace(words, " columns_first "));
         let words = parts(&attempt.args);
         let names = ["A", "B", "C"].map(|name| {
             let place = words.iter().position(|word| *word == name);
@@ -74,6 +73,12 @@ impl Said {
             [name.to_lowercase()].into_iter().chain(own).collect()
         });
         let kernel = written.map_or_else(String::new, |kernel| kernel.plain_name().to_lowercase());
+        Said::read(&above.join("\n"), kernel, names)
+    }
+
+    fn read(code: &str, kernel: String, names: [Vec<String>; 3]) -> Said {
+        let text = comments(code).to_lowercase();
+        let text = COLUMNS_FIRST.iter().fold(text, |text, words| text.replace(words, " columns_first "));
         let flat = text.chars().filter(|c| !c.is_whitespace()).collect();
         Said { flat, tokens: tokens(&text), kernel, names }
     }
@@ -299,10 +304,7 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> Said {
-        let lower = comments(text).to_lowercase().replace("column-major", " columns_first ");
-        let flat = lower.chars().filter(|c| !c.is_whitespace()).collect();
-        let names = ["a", "b", "c"].map(|name| vec![name.to_string()]);
-        Said { flat, tokens: tokens(&lower), kernel: String::new(), names }
+        Said::read(text, String::new(), ["a", "b", "c"].map(|name| vec![name.to_string()]))
     }
 
     #[test]

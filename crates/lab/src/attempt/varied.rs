@@ -17,8 +17,6 @@ const WHOLE: u32 = 128;
 const MULTIPLES: [u32; 6] = [2, 4, 8, 16, 32, 64];
 /// Rows and columns that a block may have.
 const TILES: [u32; 6] = [4, 8, 16, 32, 64, 128];
-/// Instructions of a block, at most: what is tried may never end.
-const INSTRUCTIONS: u64 = 10_000_000;
 
 /// A size of the product.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,7 +59,7 @@ fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape, change: impl Fn(
         }
         change(&mut task);
         let mut extras = attempt.how.options()?.extras;
-        extras.instruction_limit = extras.instruction_limit.min(INSTRUCTIONS);
+        extras.instruction_limit = launches::instructions(extras.instruction_limit, task.launch.grid);
         let ran = emulated::launch(&task, &problem, extras, emulated::unwatched)?;
         let check = Check::of(&problem, Fill::Reals, &ran.c, task.method());
         Ok(check.right && ran.overwritten.is_empty())

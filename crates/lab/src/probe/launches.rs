@@ -7,6 +7,8 @@ const THREADS: u64 = 1024;
 /// Blocks along x at most, along y and along z; and of a grid that is tried, in all.
 const MOST: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 const TRIED: u32 = 1024;
+/// Warp instructions of a block at most in what is tried, and of all blocks.
+const INSTRUCTIONS: [u64; 2] = [10_000_000, 100_000_000];
 
 /// Why no GPU takes a grid, if none does, and what to do.
 pub fn too_long(grid: Dim3) -> Option<(String, String)> {
@@ -27,6 +29,12 @@ pub fn too_long(grid: Dim3) -> Option<(String, String)> {
 /// Numbers of blocks that are tried to see which of them share the work evenly: up to this one, and so many more than there are.
 const SHARES: u32 = 8;
 const MORE: u32 = 3;
+
+/// Warp instructions that a block may execute in a launch that is tried: it may never end, in any of its blocks.
+pub fn instructions(own: u64, grid: Dim3) -> u64 {
+    let [block, all] = INSTRUCTIONS;
+    own.min(block).min(all / grid.count().max(1))
+}
 
 /// What a launch names.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -192,5 +200,12 @@ mod tests {
             [&|blocks| blocks == 1, &|blocks| blocks == 4, &|blocks| blocks < 5, &|blocks| 41 % blocks == 0];
         others.iter().for_each(|right| assert_eq!(said(right), None));
         assert!(one_alone(GIVEN, &|launch| launch.grid.x == 1).unwrap().contains("rounded up"));
+    }
+
+    #[test]
+    fn what_is_tried_ends_soon_however_many_blocks_it_has() {
+        let grid = |x| Dim3 { x, y: 2, z: 1 };
+        assert_eq!([1, 5, 512].map(|x| instructions(u64::MAX, grid(x))), [10_000_000, 10_000_000, 97_656]);
+        assert_eq!(instructions(1000, grid(1)), 1000);
     }
 }

@@ -1,6 +1,7 @@
 //! Why something else comes out than is expected: what was noted, by which other launch it would come, and of what a product is made.
 
 use emulator::Schedule;
+use gemm::Dim3;
 use gemm::sums::sums;
 
 use super::contents::Contents;
@@ -15,8 +16,6 @@ use crate::probe::launches::{self, Known, Launch};
 
 /// Blocks of a grid that is launched again and again, at most.
 const BLOCKS: u64 = 1024;
-/// Instructions of a block of such a launch, at most: what is tried may never end.
-const INSTRUCTIONS: u64 = 10_000_000;
 /// Faults that another launch may be without.
 const OF_A_LAUNCH: [&str; 3] = ["past the end", "uninitialised", "never written"];
 
@@ -52,7 +51,9 @@ pub fn hints(
     (whole, place): (Option<&Ran>, Option<&str>),
     (expected, faults): (&[Expected], &[Found]),
 ) -> Vec<String> {
-    let limit = flags.instruction_limit.min(INSTRUCTIONS);
+    let grids = plan.launches.iter().map(|launch| launch.grid);
+    let grid = grids.max_by_key(|grid| grid.count()).unwrap_or(Dim3::ONE);
+    let limit = launches::instructions(flags.instruction_limit, grid);
     let is_small = plan.launches.iter().all(|launch| launch.grid.count() <= BLOCKS);
     let has = |is_it: &dyn Fn(&str) -> bool| {
         faults.iter().any(|found| is_it(found.fault.message.lines().next().unwrap_or_default()))
@@ -71,7 +72,7 @@ pub fn hints(
         return Vec::new();
     }
     let ptx = kernels.kernel.ptx.as_str();
-    let launched = if is_small { launch(plan, flags, (Known::of(ptx, races), place), limit) } else { None };
+    let launched = if is_small { launch(plan, flags, (Known::of(ptx, races), place)) } else { None };
     if let Some(text) = launched {
         return vec![text];
     }
@@ -90,7 +91,7 @@ pub fn hints(
     }
     if hints.is_empty()
         && is_small
-        && let Some(text) = one_alone(plan, flags, limit)
+        && let Some(text) = one_alone(plan, flags)
     {
         hints.push(text);
     }
@@ -149,13 +150,13 @@ fn tells(expected: &Expected) -> bool {
 }
 
 /// By which other launch all would be as expected, of a plan with one.
-fn launch(plan: &Plan, flags: &Sanitize, (known, place): (Known, Option<&str>), limit: u64) -> Option<String> {
-    launches::other(given(plan)?, known, place, &|other| is_right(plan, flags, other, limit))
+fn launch(plan: &Plan, flags: &Sanitize, (known, place): (Known, Option<&str>)) -> Option<String> {
+    launches::other(given(plan)?, known, place, &|other| is_right(plan, flags, other))
 }
 
 /// The same of one block, where nothing else is known.
-fn one_alone(plan: &Plan, flags: &Sanitize, limit: u64) -> Option<String> {
-    launches::one_alone(given(plan)?, &|other| is_right(plan, flags, other, limit))
+fn one_alone(plan: &Plan, flags: &Sanitize) -> Option<String> {
+    launches::one_alone(given(plan)?, &|other| is_right(plan, flags, other))
 }
 
 fn given(plan: &Plan) -> Option<Launch> {
@@ -163,7 +164,8 @@ fn given(plan: &Plan) -> Option<Launch> {
     Some(Launch { grid: *grid, block: *block, shared: *shared })
 }
 
-fn is_right(plan: &Plan, flags: &Sanitize, by: Launch, limit: u64) -> bool {
+fn is_right(plan: &Plan, flags: &Sanitize, by: Launch) -> bool {
+    let limit = launches::instructions(flags.instruction_limit, by.grid);
     let Ok(after) = execute::with(plan, &[], Some(by), limit) else { return false };
     // A tolerance in relation to each number's size may be too small for a few sums near 0.
     let holds = |word: &String| {
