@@ -96,18 +96,52 @@ fn plain(name: &str) -> String {
     if says.is_empty() { words.concat() } else { says.concat() }
 }
 
+/// A size that is counted in vectors, by its name: `N4`, `n_vec`, `K_div_8`. How many numbers each has, where the name leaves it out, is what the
+/// kernel's pointers say.
+pub fn counted_in_vectors(kernel: &Kernel, parameter: &Parameter) -> Option<(Role, u32)> {
+    let lower: String = parameter.name.to_ascii_lowercase().chars().filter(|c| *c != '_').collect();
+    let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+    let words = ["vectors", "vecs", "vec", "div", "over", "v"];
+    let plain = words.iter().find_map(|word| stem.strip_suffix(word)).unwrap_or(stem);
+    let role = size_named(plain).filter(|role| matches!(role, Role::M | Role::N | Role::K))?;
+    let of_type = kernel.parameters.iter().filter(|own| own.pointer).filter_map(|own| lanes(&own.element)).max();
+    let lanes = match lower[stem.len()..].parse().ok() {
+        None => of_type.filter(|_| plain != stem),
+        Some(named @ (4 | 8 | 16)) => Some(named),
+        Some(2) => of_type.map(|_| 2),
+        Some(_) => None,
+    };
+    (is_whole(parameter) && size_named(&parameter.name).is_none()).then_some(role).zip(lanes)
+}
+
+/// The numbers of a vector's type: `float4`, `__half2`.
+pub fn lanes(element: &str) -> Option<u32> {
+    let plain = element.rsplit("::").next().unwrap_or(element);
+    let is_vector = ["float", "double", "half", "int", "short", "char", "uint", "ushort", "uchar", "long", "bfloat16"];
+    let (name, lanes) = plain.split_at_checked(plain.len().checked_sub(1)?)?;
+    let lanes = lanes.parse().ok().filter(|lanes| matches!(lanes, 2..=4))?;
+    is_vector.iter().any(|word| name.ends_with(word)).then_some(lanes)
+}
+
 /// The roles of a kernel's parameters, in their order.
 pub fn roles(kernel: &Kernel) -> Result<Vec<Role>, Unclear> {
+    roles_beside(kernel, &[]).map(|roles| roles.into_iter().flatten().collect())
+}
+
+/// The same beside those places that are `told`, which have none.
+pub fn roles_beside(kernel: &Kernel, told: &[usize]) -> Result<Vec<Option<Role>>, Unclear> {
     let mut roles: Vec<Option<Role>> = kernel.parameters.iter().map(by_name).collect();
     by_constness(kernel, &mut roles);
-    the_only_size(kernel, &mut roles);
+    if told.is_empty() {
+        the_only_size(kernel, &mut roles);
+    }
+    told.iter().for_each(|&place| roles[place] = None);
     let unclear = |what: String, roles: &[Option<Role>]| Err(Unclear { what, known: roles.to_vec() });
-    if let Some(place) = roles.iter().position(Option::is_none) {
+    if let Some(place) = (0..roles.len()).find(|place| roles[*place].is_none() && !told.contains(place)) {
         return unclear(format!("what `{}` stands for", said(&kernel.parameters[place])), &roles);
     }
-    let all: Vec<Role> = roles.iter().flatten().copied().collect();
     for role in [Role::A, Role::B, Role::C] {
-        let places: Vec<usize> = (0..all.len()).filter(|&place| all[place] == role).collect();
+        let places: Vec<usize> = (0..roles.len()).filter(|&place| roles[place] == Some(role)).collect();
         match places.as_slice() {
             [_] => (),
             [] => return unclear(format!("which parameter is {role:?}"), &roles),
@@ -118,7 +152,7 @@ pub fn roles(kernel: &Kernel) -> Result<Vec<Role>, Unclear> {
         }
     }
     for role in [Role::M, Role::N, Role::K] {
-        let mut places = (0..all.len()).filter(|&place| all[place] == role);
+        let mut places = (0..roles.len()).filter(|&place| roles[place] == Some(role));
         if let (Some(first), Some(second)) = (places.next(), places.next()) {
             let [first, second] = [first, second].map(|place| &kernel.parameters[place].name);
             // Two names of one size, such as the columns of A and the rows of B, are as good as one.
@@ -127,7 +161,7 @@ pub fn roles(kernel: &Kernel) -> Result<Vec<Role>, Unclear> {
             }
         }
     }
-    Ok(all)
+    Ok(roles)
 }
 
 fn said(parameter: &Parameter) -> String {

@@ -1,5 +1,6 @@
 //! Grid, block and shared memory of a launch, for sizes that are given.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::evaluate::evaluate;
@@ -97,6 +98,30 @@ impl Program {
         launch.arguments.iter().map(value).collect()
     }
 
+    /// What a launch hands over for each parameter in terms of M, N and K, where host code says it by their names: `N/4`, `cdiv(K,8)`, `4`.
+    pub fn handed_over(&self, launch: &Launch) -> Vec<Option<String>> {
+        let unit = &self.units[launch.unit];
+        let around = crate::launch::function_around(&unit.items, launch.at).map_or(launch.at, |item| item.all.start);
+        let names = (around..unit.code.len().min(launch.at + MOST_TOKENS)).filter(|&at| unit.is_name(at));
+        let named = names.filter_map(|at| Some((unit.word(at).to_string(), size_named(unit.word(at))?)));
+        let named: HashMap<String, Role> = named.collect();
+        let scopes = SAMPLES.map(|sizes| {
+            let mut scope = Scope::at(self, launch.unit, launch.at);
+            let size = |(name, role): (&String, &Role)| Some((name.clone(), i128::from(sizes.of(*role)?)));
+            scope.bound.extend(named.iter().filter_map(size));
+            scope
+        });
+        let value = |range: &Range<usize>, scope: &Scope| {
+            let value = evaluate(&unit.pieces(range.start, range.end), scope).ok()?.whole().ok()?;
+            u64::try_from(value).ok()
+        };
+        let all = |range: &Range<usize>| {
+            let values: Option<Vec<u64>> = scopes.iter().map(|scope| value(range, scope)).collect();
+            in_sizes(&values?)
+        };
+        launch.arguments.iter().map(all).collect()
+    }
+
     /// The names at a launch, with those that carry a size bound to it.
     fn scope(&self, kernel: &Kernel, launch: &Launch, values: &[Option<u64>], sizes: Option<&Sizes>) -> Scope<'_> {
         let mut scope = Scope::at(self, launch.unit, launch.at);
@@ -108,6 +133,12 @@ impl Program {
             *bound = (*bound).max(i128::from(*value));
         }
         if let Some(sizes) = sizes {
+            // `N / 4` says N by its name.
+            let at = launch.arguments.iter().filter(|range| name_of(unit, range).is_none()).cloned().flatten();
+            for name in at.filter(|&at| unit.is_name(at)).map(|at| unit.word(at)) {
+                let size = size_named(name).and_then(|role| sizes.of(role));
+                size.into_iter().for_each(|size| _ = scope.bound.entry(name.to_string()).or_insert(i128::from(size)));
+            }
             for name in ["M", "N", "K", "m", "n", "k"] {
                 let size = size_named(name).and_then(|role| sizes.of(role));
                 scope.fallback.extend(size.map(|size| (name.to_string(), i128::from(size))));
@@ -166,6 +197,32 @@ impl Program {
             }
         }
     }
+}
+
+/// Sizes by which it shows what a number is of them: primes, no two alike.
+const SAMPLES: [Sizes; 3] = [
+    Sizes { m: 10_007, n: 20_011, k: 30_011 },
+    Sizes { m: 7_919, n: 5_003, k: 9_973 },
+    Sizes { m: 104_729, n: 50_021, k: 70_001 },
+];
+/// Parts of a size at most, and tokens of an argument.
+const MOST_PARTS: u64 = 64;
+const MOST_TOKENS: usize = 256;
+
+/// What has these values for [`SAMPLES`]: a size, a part of one, or a number.
+fn in_sizes(values: &[u64]) -> Option<String> {
+    let is = |of: &dyn Fn(&Sizes) -> u64| SAMPLES.iter().map(of).eq(values.iter().copied());
+    let of_size = |(name, of): (&str, fn(&Sizes) -> u64)| {
+        let part = |parts: u64| {
+            let whole = is(&|sizes| of(sizes) / parts).then(|| format!("{name}/{parts}"));
+            whole.or_else(|| is(&|sizes| of(sizes).div_ceil(parts)).then(|| format!("cdiv({name},{parts})")))
+        };
+        if is(&|sizes| of(sizes)) { Some(name.to_string()) } else { (2..=MOST_PARTS).find_map(part) }
+    };
+    let sizes: [(&str, fn(&Sizes) -> u64); 3] =
+        [("M", |sizes| sizes.m), ("N", |sizes| sizes.n), ("K", |sizes| sizes.k)];
+    let number = || values.first().filter(|first| is(&|_| **first)).map(u64::to_string);
+    sizes.into_iter().find_map(of_size).or_else(number)
 }
 
 /// The name of an argument that is one: `n`, `problem.n`, `problem->n`.

@@ -19,6 +19,7 @@ mod waits;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use clap::{Args, Parser};
 use common::road;
@@ -42,6 +43,7 @@ use crate::flags::{Annotate, How, Sizes};
 use crate::operands::{Operands, fit};
 use crate::output::{note, print, say};
 use crate::predicted;
+use crate::probe::launches::Budget;
 use crate::row::Row;
 use crate::shared_memory;
 use adapt::Planned;
@@ -126,6 +128,12 @@ pub struct Try {
     /// The arguments are known by their names alone.
     #[arg(skip)]
     by_name: bool,
+    /// What is not clear of the arguments, which are taken by their places alone.
+    #[arg(skip)]
+    guess: Option<String>,
+    /// What is left to try for what is said of a kernel that is not right.
+    #[arg(skip)]
+    budget: Rc<Budget>,
     /// Host code fills C with zeros before its launch.
     #[arg(skip)]
     zeroed: bool,
@@ -186,11 +194,14 @@ fn tried(
         Ok(Done::Code(code)) => return Ok(code),
         Ok(Done::Other(other)) => (Some(other), None),
         Err(error) => {
-            let readings =
-                other::is_of_places(&error).then(|| reading::all(attempt, candidate, shape(&attempt.sizes), given));
+            let open = other::is_of_places(&error) || is_open(attempt, &error, given);
+            let readings = open.then(|| reading::all(attempt, candidate, shape(&attempt.sizes), given));
             let readings = readings.unwrap_or_default();
             let other = if left > 0 { reading::meant(attempt, candidate, &readings)? } else { None };
             if other.is_none() {
+                if matches!(error, Error::Fault(_)) {
+                    reading::is_no_guess(attempt, candidate)?;
+                }
                 let reading = readings.first().map(|reading| reading.hint.as_str());
                 other::propose_after_fault(attempt, given, candidate, &error, reading);
             }
@@ -202,6 +213,12 @@ fn tried(
         (None, Some(error)) => Err(other::in_words(attempt.layout.renamed(error), candidate)),
         (None, None) => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Whether a fault may come of arguments or of a launch that nobody named.
+fn is_open(attempt: &Try, error: &Error, given: &dyn Fn(&str) -> bool) -> bool {
+    let races = matches!(error, Error::Fault(text) if text.starts_with("race on C"));
+    matches!(error, Error::Fault(_)) && attempt.guess.is_some() || races && attempt.planned.is_none() && !given("grid")
 }
 
 fn judged(
@@ -225,6 +242,11 @@ fn judged(
             .map_or_else(|| reading::meant(attempt, candidate, &readings), |other| Ok(Some(other)))?;
         if let Some(other) = other {
             return Ok(Done::Other(other));
+        }
+        reading::is_no_guess(attempt, candidate)?;
+        ragged::is_enough(attempt, candidate, &report)?;
+        if readings.is_empty() {
+            made::is_plain(attempt, candidate, shape)?;
         }
         if readings.is_empty() && report.check.first.iter().all(|element| !element.got.is_nan()) && !given("product") {
             reading::is_no_other(attempt, candidate)?;

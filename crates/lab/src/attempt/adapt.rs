@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use cuda_source::roles::{Role, roles};
+use cuda_source::roles::{Role, counted_in_vectors, roles, roles_beside};
 use cuda_source::types::Scalar;
-use cuda_source::{Extents, Launch, Program, Sizes};
+use cuda_source::{Extents, Kernel, Launch, Program, Sizes};
 use gemm::{Dim3, Error, Shape};
 
 use super::no_product::{no_product, structure};
@@ -41,13 +41,13 @@ impl Planned {
     }
 
     /// Whether the grid is the same for all sizes.
-    fn is_fixed(&self) -> bool {
+    pub fn is_fixed(&self) -> bool {
         let grid = |size| self.extents(&Shape { m: size, n: size, k: size }).grid;
         grid(7) == grid(7 << 10)
     }
 
     /// Whether the sizes are those of host code.
-    fn covers_host_sizes(&self, attempt: &Try) -> bool {
+    pub fn covers_host_sizes(&self, attempt: &Try) -> bool {
         let values = self.program.host_values(&self.launch);
         let shape = super::shape(&attempt.sizes);
         // Members of structures reach the kernel in ways that are not followed.
@@ -97,8 +97,9 @@ impl Planned {
 /// Fills in what flags do not say, and tells it in one line.
 pub fn adapt(attempt: &mut Try, given: &dyn Fn(&str) -> bool, candidate: &Candidate) -> Result<(), Error> {
     let Some((program, choice)) = &candidate.written else { return Ok(()) };
-    let mut told = arguments(attempt, given, choice)?;
     let launch = launch_of(program, choice).cloned();
+    let handed = launch.as_ref().map(|launch| program.handed_over(launch)).unwrap_or_default();
+    let mut told = arguments(attempt, given, choice, &shares(&choice.kernel, &handed))?;
     if let Some(launch) = &launch {
         let place = parts(&attempt.args).into_iter().position(|word| word == "C");
         attempt.zeroed = place.is_some_and(|place| program.zeroed(launch).get(place) == Some(&true));
@@ -110,7 +111,12 @@ pub fn adapt(attempt: &mut Try, given: &dyn Fn(&str) -> bool, candidate: &Candid
         told.push(said);
     }
     match launch {
-        Some(launch) => told.extend(self::launch(attempt, given, program, choice, launch)),
+        Some(launch) => {
+            // Other blocks along y would do the same work again.
+            let own = body(&candidate.kernel.ptx, &candidate.kernel.entry);
+            let by_x = !own.contains("%ctaid.y") && !own.contains("%ctaid.z");
+            told.extend(self::launch(attempt, given, (program, choice), (launch, by_x)));
+        }
         None => {
             let open = [("grid", &attempt.grid), ("block", &attempt.block)];
             let open: Vec<String> = open
@@ -145,8 +151,43 @@ fn some(names: &[String]) -> String {
     }
 }
 
-/// The arguments by name and type, where nobody says them.
-fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -> Result<Vec<String>, Error> {
+/// The words of parameters that are no size by their names alone: what host code hands over for them, or a size that is counted in vectors.
+fn shares(kernel: &Kernel, handed: &[Option<String>]) -> Vec<Option<String>> {
+    let by_name = roles(kernel).map_or_else(|unclear| unclear.known, |roles| roles.into_iter().map(Some).collect());
+    let handed = |place: usize| handed.get(place).cloned().flatten().filter(|_| handed.len() == by_name.len());
+    let share = |place: usize| {
+        let own = &kernel.parameters[place];
+        if own.pointer || own.scalar != Some(Scalar::Whole) {
+            return None;
+        }
+        match by_name[place] {
+            // `N / 4` for a parameter `N`: it counts vectors.
+            Some(role @ (Role::M | Role::N | Role::K)) => {
+                handed(place).filter(|word| word.strip_prefix(&format!("{role:?}/")).is_some())
+            }
+            Some(_) => None,
+            None => handed(place)
+                .or_else(|| counted_in_vectors(kernel, own).map(|(role, lanes)| format!("{role:?}/{lanes}"))),
+        }
+    };
+    let all: Vec<Option<String>> = (0..kernel.parameters.len()).map(share).collect();
+    let is_size = |size: &str| {
+        by_name.iter().flatten().any(|role| format!("{role:?}") == size)
+            || all.iter().flatten().any(|word| word.contains(size))
+    };
+    // A number may be a size of host code, which the sizes that are asked for replace.
+    let covered = ["M", "N", "K"].into_iter().all(is_size);
+    let is_open = |word: &String| covered || word.parse::<u64>().is_err();
+    all.into_iter().map(|word| word.filter(is_open)).collect()
+}
+
+/// The arguments by name and type, where nobody says them; `shares` are the words of those that are no plain size.
+fn arguments(
+    attempt: &mut Try,
+    given: &dyn Fn(&str) -> bool,
+    choice: &Choice,
+    shares: &[Option<String>],
+) -> Result<Vec<String>, Error> {
     let kernel = &choice.kernel;
     if given("args") {
         return Ok(Vec::new());
@@ -167,9 +208,16 @@ fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -
             hint,
         ));
     }
-    let roles = match roles(kernel) {
+    let told: Vec<usize> = (0..shares.len()).filter(|&place| shares[place].is_some()).collect();
+    let word = |(place, role): (usize, &Option<Role>)| match (&shares[place], role) {
+        (Some(share), _) => share.clone(),
+        (None, Some(role)) => word(*role, attempt).to_string(),
+        (None, None) => "?".to_string(),
+    };
+    let roles = match roles_beside(kernel, &told) {
         Ok(roles) => roles,
         Err(unclear) if is_usual(choice) => {
+            attempt.guess = Some(unclear.what.clone());
             return Ok(vec![format!(
                 "{} taken for A,B,C,M,N,K, since it is not clear {}",
                 names.join(","),
@@ -185,9 +233,8 @@ fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -
             ));
         }
         Err(unclear) => {
-            let word = |role: &Option<Role>| role.map_or("?", |role| word(role, attempt));
-            let words: Vec<&str> = unclear.known.iter().map(word).collect();
-            if unclear.known.iter().all(Option::is_some) {
+            let words: Vec<String> = unclear.known.iter().enumerate().map(word).collect();
+            if !words.iter().any(|word| word == "?") {
                 return Err(Error::usage(
                     format!("{}: it is not clear {}", kernel.name, unclear.what),
                     format!(
@@ -202,7 +249,7 @@ fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -
             ));
         }
     };
-    let words: Vec<&str> = roles.iter().map(|role| word(*role, attempt)).collect();
+    let words: Vec<String> = roles.iter().enumerate().map(word).collect();
     attempt.args = words.join(",");
     attempt.by_name = true;
     let usual = attempt.args == "A,B,C,M,N,K";
@@ -335,10 +382,15 @@ fn types(
 
 /// Whether a kernel adds in f16, and nothing in f32: its sums are as good as f16 allows.
 fn sums_in_f16(ptx: &str, entry: &str) -> bool {
-    let body = ptx.split(".entry ").find(|body| body.starts_with(entry)).unwrap_or_default();
+    let body = body(ptx, entry);
     let has = |forms: &[&str]| forms.iter().any(|form| body.contains(form));
     let narrow = ["fma.rn.f16", "add.f16", "add.rn.f16", ".f16.f16.f16.f16", ".f16.f16 "];
     has(&narrow) && !has(&["fma.rn.f32", "add.f32", "add.rn.f32", ".f32.f16.f16.f32", ".f32.f32"])
+}
+
+/// A kernel's own part of PTX.
+fn body<'a>(ptx: &'a str, entry: &str) -> &'a str {
+    ptx.split(".entry ").find(|body| body.starts_with(entry)).unwrap_or_default()
 }
 
 /// Bytes and the sums of their products; vectors of four of them are the same bytes.
@@ -378,9 +430,8 @@ fn launch_of<'a>(program: &'a Program, choice: &Choice) -> Option<&'a Launch> {
 fn launch(
     attempt: &mut Try,
     given: &dyn Fn(&str) -> bool,
-    program: &Rc<Program>,
-    choice: &Choice,
-    launch: Launch,
+    (program, choice): (&Rc<Program>, &Choice),
+    (launch, by_x): (Launch, bool),
 ) -> Option<String> {
     let open = ["grid", "block", "shared"].map(|flag| !given(flag));
     if !open[0] && !open[1] {
@@ -388,11 +439,11 @@ fn launch(
     }
     let (program, choice, args) = (program.clone(), choice.clone(), attempt.args.clone());
     let planned = Planned { program, choice, launch, args, parts: open };
-    Some(take(attempt, planned))
+    Some(take(attempt, planned, by_x))
 }
 
-/// Takes what a launch says, and tells it.
-fn take(attempt: &mut Try, mut planned: Planned) -> String {
+/// Takes what a launch says, and tells it. A grid of numbers is for other sizes, unless blocks are told apart `by_x` alone, and so is the grid.
+fn take(attempt: &mut Try, mut planned: Planned, by_x: bool) -> String {
     let [open_grid, open_block, open_shared] = planned.parts;
     let Extents { grid, block, shared } = planned.extents(&super::shape(&attempt.sizes));
     let mut said = vec![format!("launch of {}", planned.place())];
@@ -404,7 +455,8 @@ fn take(attempt: &mut Try, mut planned: Planned) -> String {
         });
     }
     if open_grid {
-        let fixed = grid.is_ok() && planned.is_fixed() && !planned.covers_host_sizes(attempt);
+        let is_line = matches!(grid, Ok([_, 1, 1])) && by_x;
+        let fixed = grid.is_ok() && !is_line && planned.is_fixed() && !planned.covers_host_sizes(attempt);
         planned.parts[0] = grid.is_ok() && !fixed;
         if let (false, Ok([x, y, _])) = (planned.parts[0], &block) {
             attempt.grid = format!("cdiv(N,{}),cdiv(M,{})", x.max(&1), y.max(&1));

@@ -1,13 +1,16 @@
 //! What else may be meant, where the product is wrong; and what no compiler would take.
 
-use cuda_source::Launch;
+use cuda_source::roles::lanes;
+use cuda_source::{Launch, Parameter};
 use device::Device;
+use gemm::facts::Facts;
 use gemm::report::Report;
 use gemm::{Error, Shape, judge};
 
 use super::layout::Layout;
-use super::{Try, operands, report, varied};
+use super::{Try, launch, operands, report, varied};
 use crate::candidate::Candidate;
+use crate::expression::parts;
 use crate::output::note;
 use crate::sanitize::faults::sharpened;
 use crate::shared_memory;
@@ -42,43 +45,126 @@ pub fn propose(attempt: &Try, candidate: &Candidate, report: &Report, reading: O
     let shape = report.shape;
     let small = shape.m.max(shape.n).max(shape.k) <= WHOLE;
     let shapes = [judge::smaller(&shape)].into_iter().chain(small.then_some(shape));
-    let all = || arguments(attempt, !report.overwritten.is_empty()).into_iter();
+    let all = || arguments(attempt, candidate, !report.overwritten.is_empty()).into_iter();
     let right = shapes.filter_map(|shape| all().find(|(other, _)| is_right(other, candidate, shape))).next();
     let found = right.map(|(_, hint)| note(&format!("hint: every element is right {hint}")));
     found.is_some()
 }
 
 /// Other layouts, and other meanings of the arguments.
-pub fn alternatives(attempt: &Try) -> Vec<(Try, String)> {
+pub fn alternatives(attempt: &Try, candidate: &Candidate) -> Vec<(Try, String)> {
     let other = |layout: Layout| {
         let args = leading(&attempt.args, attempt.layout, layout);
         (Try { layout, ..with_args(attempt, args) }, layout.hint().to_string())
     };
-    attempt.layout.others().map(other).chain(arguments(attempt, false)).collect()
+    attempt.layout.others().map(other).chain(arguments(attempt, candidate, false)).collect()
 }
 
 /// Other meanings of the arguments; of the matrices, too, where the kernel writes to what is taken for an input.
-pub fn arguments(attempt: &Try, writes_inputs: bool) -> Vec<(Try, String)> {
+pub fn arguments(attempt: &Try, candidate: &Candidate, writes_inputs: bool) -> Vec<(Try, String)> {
     let mut alternatives = Vec::new();
     if writes_inputs {
         alternatives.extend(ORDERS.iter().map(|order| in_order(attempt, order)));
     }
-    if !attempt.by_name {
+    if !attempt.by_name && attempt.guess.is_none() {
         return alternatives;
     }
-    let swapped: Vec<&str> = attempt
-        .args
-        .split(',')
-        .map(|word| match word.trim() {
-            "N" => "K",
-            "K" => "N",
-            other => other,
-        })
-        .collect();
-    let args = swapped.join(",");
-    let hint = format!("if the kernel's K is the columns of C, and its N those of A: --args {args}");
-    alternatives.push((with_args(attempt, args), hint));
+    if !writes_inputs {
+        let exchanged = |matrix: &str| match matrix {
+            "A" => "B",
+            "B" => "A",
+            _ => "C",
+        };
+        alternatives.push(renamed(attempt, exchanged));
+    }
+    let words: Vec<&str> = parts(&attempt.args);
+    let written = candidate.written.as_ref().map(|(_, choice)| &choice.kernel);
+    let parameters = || written.iter().flat_map(|kernel| &kernel.parameters);
+    let lanes = parameters().filter(|own| own.pointer).filter_map(|own| lanes(&own.element)).max();
+    // Sizes stand for each other as a whole, distances of rows with them.
+    let exchanged = SIZE_ORDERS.iter().map(|order| {
+        let word = |c: char| ["M", "N", "K"].iter().position(|size| *size == c.to_string()).map_or(c, |at| order[at]);
+        let args: String = words.iter().map(|own| each_size(own, &word)).collect::<Vec<_>>().join(",");
+        let hint = match order {
+            ['M', 'K', 'N'] => format!("if the kernel's K is the columns of C, and its N those of A: --args {args}"),
+            _ => format!("if its sizes are in this order: --args {args}"),
+        };
+        (args, hint)
+    });
+    let counted = VECTORS.iter().filter_map(|sizes| {
+        let lanes = lanes.filter(|_| !attempt.args.contains('/'))?;
+        let word = |word: &&str| if sizes.contains(word) { format!("{word}/{lanes}") } else { word.to_string() };
+        let args = words.iter().map(word).collect::<Vec<_>>().join(",");
+        Some((args.clone(), {
+            let verb = if sizes.len() == 1 { "is" } else { "are" };
+            format!("if {} {verb} counted in vectors of {lanes}: --args {args}", sizes.join(" and "))
+        }))
+    });
+    let is_pitch = |own: &Parameter| !own.pointer && own.name.to_ascii_lowercase().contains("pitch");
+    let pitched = (parameters().any(is_pitch) && parameters().count() == words.len()).then(|| {
+        let bytes = attempt.how.dtype.input.bytes();
+        let word =
+            |(word, own): (&&str, &Parameter)| if is_pitch(own) { format!("{word}*{bytes}") } else { word.to_string() };
+        let args = words.iter().zip(parameters()).map(word).collect::<Vec<_>>().join(",");
+        (args.clone(), format!("if a pitch is counted in bytes: --args {args}"))
+    });
+    let all: Vec<(String, String)> = exchanged.chain(counted).chain(pitched).collect();
+    for (at, (args, hint)) in all.iter().enumerate() {
+        if *args != attempt.args && !all[..at].iter().any(|(before, _)| before == args) {
+            alternatives.push((with_args(attempt, args.clone()), hint.clone()));
+        }
+    }
     alternatives
+}
+
+/// Launches of a kernel whose file has none, beside the one that is taken first.
+pub fn launches(attempt: &Try, given: &dyn Fn(&str) -> bool) -> Vec<(Try, String)> {
+    if attempt.planned.is_some() || given("grid") {
+        return Vec::new();
+    }
+    let tiles = LAUNCHES.iter().filter(|_| !given("block")).map(|(block, grid)| (block.to_string(), grid.to_string()));
+    let turned = |c: char| match c {
+        'M' => 'N',
+        'N' => 'M',
+        other => other,
+    };
+    [(attempt.block.clone(), each_size(&attempt.grid, &turned))]
+        .into_iter()
+        .chain(tiles)
+        .map(|(block, grid)| {
+            let hint = format!("if it is launched so: --block {block} --grid '{grid}'");
+            (Try { block, grid, ..attempt.clone() }, hint)
+        })
+        .collect()
+}
+
+/// Blocks that are usual, and grids of them.
+const LAUNCHES: [(&str, &str); 5] = [
+    ("16,16", "cdiv(N,16),cdiv(M,16)"),
+    ("16,16", "cdiv(M,16),cdiv(N,16)"),
+    ("8,8", "cdiv(N,8),cdiv(M,8)"),
+    ("8,8", "cdiv(M,8),cdiv(N,8)"),
+    ("256", "cdiv(M*N,256)"),
+];
+
+/// A word with its sizes renamed; numbers, matrices and factors stay.
+fn each_size(word: &str, renamed: &dyn Fn(char) -> char) -> String {
+    let is_size = !word.contains('=') && word.contains(['M', 'N', 'K']);
+    if is_size { word.chars().map(renamed).collect() } else { word.to_string() }
+}
+
+/// M, N and K in other orders, the one that is most usual first.
+const SIZE_ORDERS: [[char; 3]; 5] =
+    [['M', 'K', 'N'], ['N', 'M', 'K'], ['K', 'N', 'M'], ['N', 'K', 'M'], ['K', 'M', 'N']];
+/// Sizes that a kernel may count in vectors.
+const VECTORS: [&[&str]; 4] = [&["N", "K"], &["N"], &["K"], &["M", "K"]];
+
+/// Whether the factors are exchanged in another reading.
+pub fn exchanges_factors(attempt: &Try, other: &Try) -> bool {
+    let first = |attempt: &Try| {
+        parts(&attempt.args).iter().find_map(|word| (*word == "A" || *word == "B").then(|| word.to_string()))
+    };
+    first(attempt) != first(other)
 }
 
 /// The same with other arguments, which its launch counts by as well.
@@ -91,10 +177,15 @@ pub fn with_args(attempt: &Try, args: String) -> Try {
 const ORDERS: [[&str; 3]; 5] = [["C", "A", "B"], ["A", "C", "B"], ["C", "B", "A"], ["B", "C", "A"], ["B", "A", "C"]];
 
 /// The matrices in another order, among the other arguments.
-fn in_order(attempt: &Try, order: &[&str; 3]) -> (Try, String) {
+fn in_order(attempt: &Try, order: &[&'static str; 3]) -> (Try, String) {
     let mut left = order.iter();
+    renamed(attempt, |_| left.next().copied().unwrap_or("C"))
+}
+
+/// The same with other names for its matrices.
+fn renamed(attempt: &Try, mut name: impl FnMut(&str) -> &'static str) -> (Try, String) {
     let word = |word: &str| match word.trim() {
-        "A" | "B" | "C" => left.next().copied().unwrap_or(word).to_string(),
+        matrix @ ("A" | "B" | "C") => name(matrix).to_string(),
         other => other.to_string(),
     };
     let args = attempt.args.split(',').map(word).collect::<Vec<_>>().join(",");
@@ -121,9 +212,25 @@ pub fn leading(args: &str, before: Layout, layout: Layout) -> String {
 
 /// Whether the emulator finds nothing wrong with it on these sizes.
 pub fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape) -> bool {
-    let Ok(operands) = operands(attempt, candidate, &shape) else { return false };
-    let ran = report(attempt, candidate, &Device::Emulator, shape, &operands);
-    ran.is_ok_and(|(report, _)| report.check.right)
+    let ran = || -> Result<bool, Error> {
+        let (operands, grid) = (operands(attempt, candidate, &shape)?, launch::grid(attempt, &shape)?);
+        let Some(limit) = attempt.budget.next(attempt.how.instruction_limit, grid) else { return Ok(false) };
+        let mut limited = attempt.clone();
+        limited.how.instruction_limit = limit;
+        match report(&limited, candidate, &Device::Emulator, shape, &operands) {
+            Ok((report, _)) => {
+                if let Facts::Emulator(counted) = &report.facts {
+                    attempt.budget.took(&counted.total);
+                }
+                Ok(report.check.right)
+            }
+            Err(why) => {
+                attempt.budget.failed(&why.to_string(), limit);
+                Err(why)
+            }
+        }
+    };
+    ran().unwrap_or(false)
 }
 
 /// What is said of an address that may be right in another layout, or on other sizes.
@@ -156,7 +263,7 @@ pub fn propose_after_fault(
     }
     let shape = judge::smaller(&super::shape(&attempt.sizes));
     if let Some((_, hint)) =
-        arguments(attempt, writes_inputs).into_iter().find(|(other, _)| is_right(other, candidate, shape))
+        arguments(attempt, candidate, writes_inputs).into_iter().find(|(other, _)| is_right(other, candidate, shape))
     {
         return note(&format!("note: there is no fault, and every element is right, {hint}"));
     }

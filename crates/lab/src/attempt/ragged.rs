@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use device::Device;
+use gemm::report::Report;
 use gemm::{Error, Shape};
 
 use super::{Try, launch, operands, other, report};
@@ -22,7 +23,7 @@ const WHOLE: Shape = Shape { m: 64, n: 32, k: 96 };
 
 /// Runs the kernel there once, with all checks, and says so. What is wrong there is said, and makes the exit code that of a fault.
 pub fn tried(attempt: &Try, candidate: &Candidate) -> ExitCode {
-    let by_name = if attempt.by_name { other::alternatives(attempt) } else { Vec::new() };
+    let by_name = if attempt.by_name { other::alternatives(attempt, candidate) } else { Vec::new() };
     let meanings = [(attempt.clone(), String::new())].into_iter().chain(by_name);
     let wanted = |(attempt, hint)| Some((shape(&attempt, candidate)?, attempt, hint));
     let mut meanings = meanings.filter_map(wanted);
@@ -48,6 +49,26 @@ pub fn tried(attempt: &Try, candidate: &Candidate) -> ExitCode {
     };
     note(&format!("note: wrong on {shape}, off its tiles; {flags} runs it there{meaning}\nerror: {wrong}"));
     ExitCode::FAILURE
+}
+
+/// Refuses a grid that host code counts for other sizes, where it leaves elements out and the kernel does not ask how many blocks there are.
+///
+/// # Errors
+/// [`Error::Usage`], with the launch.
+pub fn is_enough(attempt: &Try, candidate: &Candidate, report: &Report) -> Result<(), Error> {
+    let Some(planned) = attempt.planned.as_ref().filter(|planned| planned.parts[0]) else { return Ok(()) };
+    let left_out = report.check.first.iter().all(|element| element.got.is_nan());
+    if !left_out
+        || !planned.is_fixed()
+        || planned.covers_host_sizes(attempt)
+        || candidate.kernel.ptx.contains("%nctaid")
+    {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!("the launch of {} is for other sizes, and leaves elements of C out", planned.place()),
+        "--grid X,Y says how many blocks M, N and K take, as in --grid 'cdiv(N,64),cdiv(M,64)'; or --m, --n and --k are those of host code",
+    ))
 }
 
 /// Sizes off the tiles, in the directions that have a guard; none where there is no guard, or where the launch leaves the edges out.

@@ -9,17 +9,17 @@ use gemm::facts::Extras;
 use gemm::matrix::Matrix;
 use gemm::problem::Problem;
 use gemm::report::Report;
-use gemm::{Error, Shape, emulated, judge};
+use gemm::{Error, Shape, judge};
 
 use super::formula::{Formula, Part};
 use super::layout::Layout;
-use super::other::{arguments, is_right, leading, with_args};
+use super::other::{arguments, exchanges_factors, is_right, launches, leading, with_args};
 use super::said::Said;
-use super::varied::stretched;
+use super::varied::{stretched, trial};
 use super::{Try, operands, task};
 use crate::candidate::Candidate;
+use crate::expression::parts;
 use crate::output::note;
-use crate::probe::launches;
 
 /// Multiply-adds of a launch, at most.
 const MOST: u64 = 1 << 23;
@@ -29,13 +29,16 @@ const LARGEST: i64 = 2;
 const USUAL: [Layout; 3] = [Layout::Row, Layout::Column, Layout::Nt];
 
 /// Another product.
+#[derive(Clone)]
 pub struct Reading {
     /// What is tried then.
     pub attempt: Try,
     /// What is the case then, and the flags that say so.
     pub hint: String,
-    /// Whether the file says that it is meant.
-    said: bool,
+    /// By what it is meant, if the file says so, or says nothing else.
+    by: Option<&'static str>,
+    /// Whether what the file says leaves it open.
+    open: bool,
 }
 
 fn hint(attempt: &Try, before: &Try) -> String {
@@ -57,11 +60,94 @@ struct Numbers {
     c: Matrix,
 }
 
-/// The readings that give every element at these sizes and at others, the plainest first; where flags do not say how the matrices lie, or what
-/// is computed.
+/// The readings that give every element at these sizes and at others, the plainest first; where flags do not say how the matrices lie, what is
+/// computed, what the arguments are, or how it is launched.
 pub fn all(attempt: &Try, candidate: &Candidate, shape: Shape, given: &dyn Fn(&str) -> bool) -> Vec<Reading> {
     let shape = if work(&shape) > MOST { judge::smaller(&shape) } else { shape };
-    let said = Said::of(attempt, candidate);
+    let (said, words) = (Said::of(attempt, candidate), parts(&attempt.args));
+    let search = Search { candidate, said: &said, given };
+    let found = search.as_named(attempt, shape);
+    if !found.is_empty() || given("args") {
+        return found;
+    }
+    // A size that no argument says may be bound to another one, as in a triangle's product.
+    let sizes = [("M", shape.m), ("N", shape.n), ("K", shape.k)];
+    let is_said = |name: &str| words.iter().any(|word| !word.contains('=') && word.contains(name));
+    let (there, missing): (Vec<_>, Vec<_>) = sizes.iter().partition(|(name, _)| is_said(name));
+    let bound = missing.iter().take(1).filter(|_| there.len() == 2).flat_map(|(name, size)| {
+        there.iter().filter(move |(_, other)| other != size).map(move |(_, other)| (*name, *other))
+    });
+    bound
+        .map(|(name, size)| {
+            let with = |own: &str, before: u32| if own == name { size } else { before };
+            let shape = Shape { m: with("M", shape.m), n: with("N", shape.n), k: with("K", shape.k) };
+            let mut other = attempt.clone();
+            (other.sizes.m, other.sizes.n, other.sizes.k) = (Some(shape.m), Some(shape.n), Some(shape.k));
+            let flag = name.to_lowercase();
+            let hint = format!("with --{flag} {size}, since no argument of the kernel says {name}");
+            let own = Reading { attempt: other, hint, by: None, open: true };
+            let found = search.as_named(&own.attempt, shape);
+            match found.is_empty() && is_right(&own.attempt, candidate, shape) {
+                true => vec![own],
+                false => found.into_iter().map(|reading| reading.behind(&own)).collect(),
+            }
+        })
+        .find(|found: &Vec<Reading>| !found.is_empty())
+        .unwrap_or_default()
+}
+
+/// What readings are looked for in.
+struct Search<'a> {
+    candidate: &'a Candidate,
+    said: &'a Said,
+    given: &'a dyn Fn(&str) -> bool,
+}
+
+impl Search<'_> {
+    /// The readings with these sizes; with other arguments and launches, where names and the file leave them open.
+    fn as_named(&self, attempt: &Try, shape: Shape) -> Vec<Reading> {
+        let Search { candidate, said, given } = self;
+        let found = of_arguments(attempt, candidate, (shape, said), given);
+        if let Some(found) = found.iter().find(|found| !found.is_empty()) {
+            return found.clone();
+        }
+        let others = |taken: Vec<(Try, String)>, by: Option<&'static str>, open: bool| {
+            taken.into_iter().find_map(|(other, hint)| {
+                let is_exchanged = exchanges_factors(attempt, &other);
+                let by = by.or((is_exchanged && said.has_factors_exchanged()).then_some(SAYS));
+                let open = open && !(is_exchanged && by.is_none() && said.names_factors());
+                let own = Reading { attempt: other, hint, by, open };
+                match of_arguments(&own.attempt, candidate, (shape, said), given) {
+                    None => is_right(&own.attempt, candidate, shape).then_some(vec![own]),
+                    Some(found) if found.is_empty() => None,
+                    Some(found) => Some(found.into_iter().map(|reading| reading.behind(&own)).collect()),
+                }
+            })
+        };
+        let launched = || others(launches(attempt, given), Some("the file has no launch"), true);
+        let arguments = || {
+            let by = match &attempt.guess {
+                Some(_) => Some("names do not say what else is meant"),
+                None => said.has_inner_n().then_some(SAYS),
+            };
+            others(arguments(attempt, candidate, false), by, !said.has_sizes())
+        };
+        // Where it is what it was taken for, its arguments are right.
+        let is_open = found.is_some() && !given("args");
+        launched().or_else(|| if is_open { arguments() } else { None }).unwrap_or_default()
+    }
+}
+
+/// What a file says of a reading.
+const SAYS: &str = "the file says so";
+
+/// The readings with the arguments and the launch as they are; `None` where it is what it was taken for.
+fn of_arguments(
+    attempt: &Try,
+    candidate: &Candidate,
+    (shape, said): (Shape, &Said),
+    given: &dyn Fn(&str) -> bool,
+) -> Option<Vec<Reading>> {
     let is_open = |layout: &Layout| {
         let transposed = [Layout::Tn, Layout::Tt].contains(layout) && !said.is_explicit();
         !given("layout") && (USUAL.contains(layout) || transposed || said.has_layout(*layout))
@@ -73,53 +159,81 @@ pub fn all(attempt: &Try, candidate: &Candidate, shape: Shape, given: &dyn Fn(&s
         let other = Try { layout, ..with_args(attempt, args) };
         let Some(numbers) = numbers(&other, candidate, shape, 1) else { continue };
         let is_own = layout == attempt.layout;
-        // What is wrong with it is not what it stands for.
         if is_own && numbers.is(&attempt.product) {
-            return found;
+            return None;
         }
         let formulas = if given("product") { vec![attempt.product] } else { numbers.formulas() };
         for formula in formulas {
             let fits = |numbers: &Numbers| numbers.is(&formula);
             if fits(&numbers) && holds(&other, candidate, shape, &fits) {
-                let said = (is_own || said.has_layout(layout)) && said.has_formula(&formula);
+                let is_said = (is_own || said.has_layout(layout)) && said.has_formula(&formula);
                 let other = Try { product: formula, ..other.clone() };
-                // Any factor fits some mistake.
-                if said || formula.times == 1.0 {
-                    found.push(Reading { hint: hint(&other, attempt), attempt: other, said });
+                // Any factor fits some mistake; and no mistake turns all three.
+                if is_said || formula.times == 1.0 {
+                    let plain = Formula { parts: [None; 3], added: false, relu: false, ..formula } == formula;
+                    let is_other = if layout == Layout::Column && plain {
+                        said.has_layout(Layout::Row)
+                    } else {
+                        said.is_explicit()
+                    };
+                    let open = is_said || !is_other;
+                    let by = is_said.then_some(SAYS);
+                    found.push(Reading { hint: hint(&other, attempt), attempt: other, by, open });
                 }
             }
         }
     }
-    if found.is_empty() && attempt.by_name && said.has_inner_n() {
-        let right = |(other, _): &(Try, String)| is_right(other, candidate, shape);
-        let other = arguments(attempt, false).into_iter().find(right);
-        found.extend(other.map(|(attempt, hint)| Reading { attempt, hint, said: true }));
+    Some(found)
+}
+
+impl Reading {
+    /// It, behind another that it needs.
+    fn behind(self, first: &Reading) -> Reading {
+        let hint = format!("{}, and {}", first.hint, self.hint);
+        Reading { hint, by: self.by.and(first.by), open: self.open && first.open, attempt: self.attempt }
     }
-    found
 }
 
 /// The reading that the file's own words say, which is told; an error, where several are as good as one and the file says nothing.
 pub fn meant(attempt: &Try, candidate: &Candidate, readings: &[Reading]) -> Result<Option<Box<Try>>, Error> {
-    if let Some(reading) = readings.iter().find(|reading| reading.said) {
+    if let Some((reading, by)) = readings.iter().find_map(|reading| reading.by.map(|by| (reading, by))) {
         let hint = &reading.hint;
-        note(&format!("note: every element is right {hint}; the file says so, and it is checked as that"));
+        note(&format!("note: every element is right {hint}; {by}, and it is checked as that"));
         return Ok(Some(Box::new(reading.attempt.clone())));
     }
-    let said = Said::of(attempt, candidate);
+    let name = super::other::named(candidate);
     // Blocks that add to C need zeros there, whatever is meant.
     let atomic = ["red.global", "atom.global", "red.gpu", "red.relaxed", "cp.reduce"];
     let adds = atomic.iter().any(|words| candidate.kernel.ptx.contains(words));
-    let may_be_meant = |reading: &&Reading| !(reading.attempt.product.added && adds);
-    match readings.iter().find(may_be_meant).filter(|_| !said.is_explicit()) {
-        Some(reading) => {
-            let name = super::other::named(candidate);
-            Err(Error::usage(
-                format!("{name}: it is not {}, and the file does not say what else is meant", attempt.product),
-                format!("every element is right {}", reading.hint),
-            ))
-        }
+    let may_be_meant = |reading: &&Reading| reading.open && !(reading.attempt.product.added && adds);
+    match readings.iter().find(may_be_meant) {
+        Some(reading) => Err(Error::usage(
+            format!("{name}: it is not {}, and the file does not say what else is meant", attempt.product),
+            format!("every element is right {}", reading.hint),
+        )),
         None => Ok(None),
     }
+}
+
+/// Refuses a kernel that is wrong with arguments that are guessed.
+///
+/// # Errors
+/// [`Error::Usage`], with what is not clear.
+pub fn is_no_guess(attempt: &Try, candidate: &Candidate) -> Result<(), Error> {
+    let Some(unclear) = &attempt.guess else { return Ok(()) };
+    let shape = super::shape(&attempt.sizes);
+    let shape = if work(&shape) > MOST { judge::smaller(&shape) } else { shape };
+    if numbers(attempt, candidate, shape, 1).is_some_and(|numbers| numbers.is(&attempt.product)) {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!(
+            "{}: it is not clear {unclear}, and it is not right as {}",
+            super::other::named(candidate),
+            attempt.args
+        ),
+        "--args says what each parameter is, as in --args A,B,C,M,N/4,K/4; `lab sanitize` runs any kernel, with what is expected of a buffer by --expect",
+    ))
 }
 
 /// Refuses a kernel that is said to compute more than a product.
@@ -127,7 +241,18 @@ pub fn meant(attempt: &Try, candidate: &Candidate, readings: &[Reading]) -> Resu
 /// # Errors
 /// [`Error::Usage`], with the word that says so.
 pub fn is_no_other(attempt: &Try, candidate: &Candidate) -> Result<(), Error> {
-    Said::of(attempt, candidate).beyond().map_or(Ok(()), |word| {
+    let said = Said::of(attempt, candidate);
+    if let Some(word) = said.in_tiles() {
+        let name = super::other::named(candidate);
+        return Err(Error::usage(
+            format!(
+                "{name}: by `{word}` the file says that a matrix does not lie row by row, and so C is not {}",
+                attempt.product
+            ),
+            "`lab try` fills plain matrices, by --layout; `lab sanitize` runs any kernel, and --expect C=@FILE says what is to come out",
+        ));
+    }
+    said.beyond().map_or(Ok(()), |word| {
         let name = super::other::named(candidate);
         Err(Error::usage(
             format!("{name}: C is not {}, and by `{word}` the file says that it is more than a product", attempt.product),
@@ -198,9 +323,9 @@ fn numbers(attempt: &Try, candidate: &Candidate, shape: Shape, seed: u64) -> Opt
             task.launch.grid = stretched(task.launch.grid, given, shape);
         }
         let own = attempt.how.options()?.extras;
-        let instruction_limit = launches::instructions(own.instruction_limit, task.launch.grid);
-        let extras = Extras { instruction_limit, sanitize: false, ..own };
-        let ran = emulated::launch(&task, &problem, extras, emulated::unwatched)?;
+        let Some(ran) = trial(attempt, &task, &problem, Extras { sanitize: false, ..own })? else {
+            return Err(Error::Fault("it is cut off".to_string()));
+        };
         if !ran.overwritten.is_empty() {
             return Err(Error::Fault("an input is written".to_string()));
         }

@@ -1,5 +1,7 @@
 //! What a file says of its product in words: the comments above the kernel, its name, and the names of its matrices.
 
+use cuda_source::roles::pointer_named;
+
 use super::Try;
 use super::formula::{Formula, Part};
 use super::layout::Layout;
@@ -44,6 +46,20 @@ const BEYOND: [&str; 26] = [
     "xnor",
     "popcount",
     "popc",
+];
+
+/// Words for matrices that lie tile by tile.
+const IN_TILES: [&str; 10] = [
+    "tiled layout",
+    "blocked layout",
+    "packed layout",
+    "interleaved layout",
+    "tile-major",
+    "prepacked",
+    "pre-packed",
+    "repacked",
+    "[n/",
+    "[k/",
 ];
 
 /// What a file says.
@@ -101,7 +117,10 @@ impl Said {
                 || self.flat.contains(&format!("]*{b}["))
         };
         let is_c = c.iter().any(|c| self.flat.contains(&format!("{c}=")) || self.flat.contains(&format!("{c}[m,n]=")));
-        a.iter().any(|a| b.iter().any(|b| product(a, b))) || is_c || self.has(&["row-major", "row_major", "rowmajor"])
+        let turns = self.has(&["^t", "ᵀ", "transpos"]);
+        a.iter().any(|a| b.iter().any(|b| product(a, b)))
+            || is_c && !turns
+            || self.has(&["row-major", "row_major", "rowmajor"])
     }
 
     /// Whether it says that the matrices lie so.
@@ -259,7 +278,32 @@ impl Said {
         // That is a product, which was tried.
         let [a, b, _] = &self.names;
         let relu = a.iter().any(|a| b.iter().any(|b| self.flat.contains(&format!("=relu({a}*{b})"))));
+        let divided = a.iter().any(|a| b.iter().any(|b| self.flat.contains(&format!("{a}*{b}/"))));
+        if divided {
+            return Some("/");
+        }
         BEYOND.into_iter().find(|word| is_there(word) && !(relu && *word == "relu"))
+    }
+
+    /// Whether it says that what is taken for B stands before what is taken for A.
+    pub fn has_factors_exchanged(&self) -> bool {
+        let [a, b, _] = &self.names;
+        a.iter().any(|a| b.iter().any(|b| self.flat.contains(&format!("={b}*{a}"))))
+    }
+
+    /// Whether the kernel's own names say which factor is the first.
+    pub fn names_factors(&self) -> bool {
+        self.names[..2].iter().flatten().all(|name| pointer_named(name).is_some())
+    }
+
+    /// A word of it for a matrix that lies tile by tile.
+    pub fn in_tiles(&self) -> Option<&'static str> {
+        IN_TILES.into_iter().find(|word| self.flat.contains(&word.replace(' ', "")))
+    }
+
+    /// Whether it says M, N and K as they are taken.
+    pub fn has_sizes(&self) -> bool {
+        self.has(&["mxk", "m×k", "[m,k]", "[m][k]", "(m,k)"]) && self.has(&["kxn", "k×n", "[k,n]", "[k][n]", "(k,n)"])
     }
 
     /// Whether it says that the kernel's K is the columns of C, and its N those of A.

@@ -1,7 +1,9 @@
 //! How the same kernel would be right: on other sizes, or by another launch. Each is run before it is said.
 
 use gemm::check::Check;
-use gemm::problem::Fill;
+
+use gemm::facts::{Extras, Facts, Ran};
+use gemm::problem::{Fill, Problem};
 use gemm::task::Task;
 use gemm::{Dim3, Error, Shape, emulated, judge};
 
@@ -47,9 +49,9 @@ fn with(shape: Shape, side: Side, size: u32) -> Shape {
     }
 }
 
-/// Whether nothing is wrong on these sizes, with the launch changed.
-fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape, change: impl Fn(&mut Task)) -> bool {
-    let ran = || -> Result<bool, Error> {
+/// Whether nothing is wrong on these sizes, with the launch changed; nothing where that is cut off.
+fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape, change: impl Fn(&mut Task)) -> Option<bool> {
+    let ran = || -> Result<Option<bool>, Error> {
         let operands = operands(attempt, candidate, &shape)?;
         let problem = problem(attempt, shape, &operands)?;
         let mut task = task(attempt, candidate, shape, &operands)?;
@@ -58,14 +60,30 @@ fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape, change: impl Fn(
             task.launch.grid = stretched(task.launch.grid, given, shape);
         }
         change(&mut task);
-        let mut extras = attempt.how.options()?.extras;
-        extras.instruction_limit = launches::instructions(extras.instruction_limit, task.launch.grid);
-        let ran = emulated::launch(&task, &problem, extras, emulated::unwatched)?;
+        let extras = attempt.how.options()?.extras;
+        let Some(ran) = trial(attempt, &task, &problem, extras)? else { return Ok(None) };
         let check = Check::of(&problem, Fill::Reals, &ran.c, task.method());
-        Ok(check.right && ran.overwritten.is_empty())
+        Ok(Some(check.right && ran.overwritten.is_empty()))
     };
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
-    work <= MOST && ran().unwrap_or(false)
+    if work <= MOST { ran().unwrap_or(Some(false)) } else { None }
+}
+
+/// Runs a launch that is tried, at the cost of what is left for all; nothing where it is cut off.
+pub fn trial(attempt: &Try, task: &Task, problem: &Problem, extras: Extras) -> Result<Option<Ran>, Error> {
+    let Some(instruction_limit) = attempt.budget.next(extras.instruction_limit, task.launch.grid) else {
+        return Ok(None);
+    };
+    match emulated::launch(task, problem, Extras { instruction_limit, ..extras }, emulated::unwatched) {
+        Ok(ran) => {
+            if let Facts::Emulator(counted) = &ran.facts {
+                attempt.budget.took(&counted.total);
+            }
+            Ok(Some(ran))
+        }
+        Err(error) if attempt.budget.failed(&error.to_string(), instruction_limit) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// A grid of numbers, stretched to other sizes: its blocks have the smallest tiles of which these are enough.
@@ -85,7 +103,8 @@ pub fn sizes(attempt: &Try, candidate: &Candidate, shape: Shape, vectors: bool) 
         shape
     };
     let is_right = |shape: Shape| is_right(attempt, candidate, shape, |_| ());
-    exchanged(attempt.layout, shape, &is_right).or_else(|| whole(shape, vectors, &is_right))
+    exchanged(attempt.layout, shape, &is_right)
+        .or_else(|| whole(shape, vectors, &|shape| is_right(shape) == Some(true)))
 }
 
 /// The same of a product that is wrong, without guards in view.
@@ -94,7 +113,7 @@ pub fn exchange(attempt: &Try, candidate: &Candidate, shape: Shape) -> Option<St
 }
 
 /// Two sizes of which one is taken for the other, as both being the same shows.
-fn exchanged(layout: Layout, shape: Shape, is_right: &dyn Fn(Shape) -> bool) -> Option<String> {
+fn exchanged(layout: Layout, shape: Shape, is_right: &dyn Fn(Shape) -> Option<bool>) -> Option<String> {
     let equal = |[a, b]: &[Side; 2]| {
         let (x, y) = (of(&shape, *a), of(&shape, *b));
         let power = |size: u32| size.trailing_zeros().min(WHOLE.trailing_zeros());
@@ -103,7 +122,7 @@ fn exchanged(layout: Layout, shape: Shape, is_right: &dyn Fn(Shape) -> bool) -> 
         let size = if power(large) == least { large } else { large + (1 << least) };
         let sized = |other: u32| is_right(with(with(shape, *a, size), *b, other));
         // It is that they are the same, and not how large they are.
-        x != y && sized(size) && !sized(size + (2 << least))
+        x != y && sized(size) == Some(true) && sized(size + (2 << least)) == Some(false)
     };
     let [a, b] = PAIRS.into_iter().find(equal)?;
     let lengths = match layout {

@@ -1,5 +1,8 @@
 //! By which other launch a kernel is right. Each is run before it is said.
 
+use std::cell::Cell;
+
+use emulator::Counters;
 use gemm::Dim3;
 
 /// Threads of a block at most.
@@ -9,6 +12,11 @@ const MOST: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 const TRIED: u32 = 1024;
 /// Warp instructions of a block at most in what is tried, and of all blocks.
 const INSTRUCTIONS: [u64; 2] = [10_000_000, 100_000_000];
+/// What all trials together may cost, and what one counts for that ends by a fault before anything is known of others.
+const COST: u64 = 200_000_000;
+const FAULT: u64 = 500_000;
+/// What a sector of global memory, or 32 bytes of a bulk copy, costs in warp instructions.
+const SECTOR: u64 = 1;
 
 /// Why no GPU takes a grid, if none does, and what to do.
 pub fn too_long(grid: Dim3) -> Option<(String, String)> {
@@ -35,6 +43,48 @@ pub fn instructions(own: u64, grid: Dim3) -> u64 {
     let [block, all] = INSTRUCTIONS;
     own.min(block).min(all / grid.count().max(1))
 }
+
+/// What is left to try: warp instructions and memory's sectors of all trials together, whatever they are for.
+#[derive(Debug)]
+pub struct Budget {
+    left: Cell<u64>,
+    dearest: Cell<u64>,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { left: Cell::new(COST), dearest: Cell::new(FAULT) }
+    }
+}
+
+impl Budget {
+    /// Warp instructions that each block of the next trial may execute; none where nothing is left.
+    pub fn next(&self, own: u64, grid: Dim3) -> Option<u64> {
+        let left = self.left.get();
+        (left > 0).then(|| instructions(own, grid).min(left).max(1))
+    }
+
+    /// Takes off what a trial has cost.
+    pub fn took(&self, counted: &Counters) {
+        let cost = counted.warp_instructions().saturating_add(counted.global_sectors().saturating_mul(SECTOR));
+        self.dearest.set(self.dearest.get().max(cost));
+        self.take(cost);
+    }
+
+    /// Takes off what a trial may have cost that ended with `why`; whether it was cut off, and nothing is known of it.
+    pub fn failed(&self, why: &str, limit: u64) -> bool {
+        let is_cut = why.contains(&format!("more than {limit} warp instructions"));
+        self.take(if is_cut { limit.max(self.dearest.get()) } else { self.dearest.get() });
+        is_cut
+    }
+
+    fn take(&self, cost: u64) {
+        self.left.set(self.left.get().saturating_sub(cost));
+    }
+}
+
+/// Whether a launch is right; nothing where it is cut off.
+pub type IsRight<'a> = &'a dyn Fn(Launch) -> Option<bool>;
 
 /// What a launch names.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,7 +114,8 @@ impl Known {
 }
 
 /// In words, the first launch of those that people mix up with this one by which nothing is wrong. `place` says where the file has it.
-pub fn other(given: Launch, known: Known, place: Option<&str>, is_right: &dyn Fn(Launch) -> bool) -> Option<String> {
+pub fn other(given: Launch, known: Known, place: Option<&str>, tried: IsRight) -> Option<String> {
+    let is_right = |launch: Launch| tried(launch) == Some(true);
     let placed = |text: String| place.map_or(text.clone(), |place| format!("{text}. The launch is {place}"));
     let Launch { grid, block, shared } = given;
     let Dim3 { x, y, z } = grid;
@@ -93,7 +144,7 @@ pub fn other(given: Launch, known: Known, place: Option<&str>, is_right: &dyn Fn
         );
     }
     if known.counts_blocks
-        && let Some(text) = along(grid).into_iter().find_map(|axis| shared_unevenly(given, axis, is_right))
+        && let Some(text) = along(grid).into_iter().find_map(|axis| shared_unevenly(given, axis, tried))
     {
         return Some(text);
     }
@@ -144,15 +195,20 @@ fn with_blocks(given: Launch, axis: char, blocks: u32) -> Launch {
 }
 
 /// Says that each block's share of the work is rounded down, if all is right by as many blocks as divide a number, and by no others.
-fn shared_unevenly(given: Launch, (axis, blocks): (char, u32), is_right: &dyn Fn(Launch) -> bool) -> Option<String> {
-    let right = |number: &u32| is_right(with_blocks(given, axis, *number));
-    if !right(&1) {
+fn shared_unevenly(given: Launch, (axis, blocks): (char, u32), is_right: IsRight) -> Option<String> {
+    let right = |number: u32| is_right(with_blocks(given, axis, number));
+    if right(1) != Some(true) {
         return None;
     }
     let more = SHARES.max(blocks);
     let tried =
         (2..=SHARES).chain(more.saturating_add(1)..=more.saturating_add(MORE)).filter(|number| *number != blocks);
-    let (even, uneven): (Vec<u32>, Vec<u32>) = tried.partition(right);
+    // Those by which it is wrong count as well: so each has to be known.
+    let known: Option<Vec<(u32, bool)>> = tried.map(|number| right(number).map(|right| (number, right))).collect();
+    let known = known?;
+    let of =
+        |wanted: bool| known.iter().filter(move |(_, right)| *right == wanted).map(|(number, _)| *number).collect();
+    let (even, uneven): (Vec<u32>, Vec<u32>) = (of(true), of(false));
     let total = even.iter().fold(1, |all, number| least_multiple(all, u64::from(*number)));
     let is_so = uneven.iter().chain([&blocks]).all(|number| !total.is_multiple_of(u64::from(*number)));
     // It is not that they are too many.
@@ -177,8 +233,9 @@ fn least_multiple(a: u64, b: u64) -> u64 {
 }
 
 /// What may be wrong of several blocks along an axis, if one alone is right, and nothing else is known.
-pub fn one_alone(given: Launch, is_right: &dyn Fn(Launch) -> bool) -> Option<String> {
-    let (axis, blocks) = along(given.grid).into_iter().find(|(axis, _)| is_right(with_blocks(given, *axis, 1)))?;
+pub fn one_alone(given: Launch, is_right: IsRight) -> Option<String> {
+    let (axis, blocks) =
+        along(given.grid).into_iter().find(|(axis, _)| is_right(with_blocks(given, *axis, 1)) == Some(true))?;
     Some(format!(
         "with one block along {axis} instead of {blocks} every element is right. Of those along {axis}, each has its own share of the work, rounded up, and its own \
          place for a part of a sum; and what is no part of the sum (a bias, beta * C, an activation) is done once, by one of them or behind the sum"
@@ -193,13 +250,31 @@ mod tests {
 
     #[test]
     fn a_share_that_is_rounded_down_is_known_by_who_divides_the_whole() {
-        let said = |right: &dyn Fn(u32) -> bool| shared_unevenly(GIVEN, ('x', 5), &|launch| right(launch.grid.x));
+        let said = |right: &dyn Fn(u32) -> bool| shared_unevenly(GIVEN, ('x', 5), &|launch| Some(right(launch.grid.x)));
         assert!(said(&|blocks| 42 % blocks == 0).unwrap().starts_with("with 6 blocks along x instead of 5"));
         // One alone; a number that is fixed; so many at most; a prime that is shared.
         let others: [&dyn Fn(u32) -> bool; 4] =
             [&|blocks| blocks == 1, &|blocks| blocks == 4, &|blocks| blocks < 5, &|blocks| 41 % blocks == 0];
         others.iter().for_each(|right| assert_eq!(said(right), None));
-        assert!(one_alone(GIVEN, &|launch| launch.grid.x == 1).unwrap().contains("rounded up"));
+        assert!(one_alone(GIVEN, &|launch| Some(launch.grid.x == 1)).unwrap().contains("rounded up"));
+    }
+
+    /// A number of blocks that was cut off may be right or wrong.
+    #[test]
+    fn a_search_that_is_cut_off_says_nothing() {
+        let cut = |launch: Launch| (launch.grid.x != 4).then_some(42 % launch.grid.x == 0);
+        assert_eq!(shared_unevenly(GIVEN, ('x', 5), &cut), None);
+        let budget = Budget::default();
+        let tried = Cell::new(0);
+        let known = Known { races: true, counts_blocks: true };
+        let dear = |_: Launch| {
+            let limit = budget.next(u64::MAX, Dim3::ONE)?;
+            tried.set(tried.get() + 1);
+            (!budget.failed(&format!("more than {limit} warp instructions"), limit)).then_some(false)
+        };
+        let given = Launch { grid: Dim3 { x: 5, y: 4, z: 3 }, ..GIVEN };
+        (0..9).for_each(|_| assert_eq!(other(given, known, None, &dear), None));
+        assert_eq!((tried.get(), budget.next(u64::MAX, Dim3::ONE)), (20, None));
     }
 
     #[test]

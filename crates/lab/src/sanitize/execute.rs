@@ -5,7 +5,8 @@ use std::ops::Range;
 use common::progress::of_blocks;
 use emulator::stream::Stream;
 use emulator::{
-    Argument, Buffer, Device, DeviceError, Dim3, Fault, Launch, LaunchError, Printed, Report, Schedule, Warning,
+    Argument, Buffer, Counters, Device, DeviceError, Dim3, Fault, Launch, LaunchError, Printed, Report, Schedule,
+    Warning,
 };
 use gemm::Error;
 
@@ -122,14 +123,16 @@ pub fn again(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Vec
     contents(&mut device, plan, &buffers).map_err(|error| error.to_string())
 }
 
-/// Runs the launches with other contents of some buffers, and by another launch if one is named; an error where a fault ends them.
+/// Runs the launches with other contents of some buffers, and by another launch if one is named; an error where a fault ends them. What they
+/// counted comes with what is left.
 pub fn with(
     plan: &Plan,
     others: &[(usize, &[u8])],
     by: Option<other::Launch>,
     instruction_limit: u64,
-) -> Result<Vec<Contents>, String> {
+) -> Result<(Vec<Contents>, Counters), String> {
     let (mut device, buffers) = made(plan).map_err(|error| error.to_string())?;
+    let mut counted = Counters::default();
     for (index, bytes) in others {
         let Some(buffer) = buffers[*index] else { return Err("there is no such buffer".to_string()) };
         device.write(buffer, bytes).map_err(|error| error.to_string())?;
@@ -139,9 +142,9 @@ pub fn with(
         if let Some(by) = by {
             (how.grid, how.block, how.dynamic_shared) = (by.grid, by.block, by.shared);
         }
-        device.launch(&planned.kernel, how, &arguments).map_err(|error| error.to_string())?;
+        counted += &device.launch(&planned.kernel, how, &arguments).map_err(|error| error.to_string())?.total;
     }
-    contents(&mut device, plan, &buffers).map_err(|error| error.to_string())
+    Ok((contents(&mut device, plan, &buffers).map_err(|error| error.to_string())?, counted))
 }
 
 /// What the buffers hold.

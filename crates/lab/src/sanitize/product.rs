@@ -93,7 +93,7 @@ fn launched(plan: &Plan, product: &Product, problem: &Problem, limit: u64) -> Re
             others[2] = (index, &vector);
         }
     }
-    let after = execute::with(plan, &others, None, limit).map_err(Error::Fault)?;
+    let (after, _) = execute::with(plan, &others, None, limit).map_err(Error::Fault)?;
     let length = problem.c.bytes().len();
     match after[product.buffers[2]].all().and_then(|bytes| bytes.get(..length)) {
         Some(bytes) => Ok(problem.c.with_bytes(bytes.to_vec())),

@@ -12,7 +12,7 @@ use super::outcome::Found;
 use super::plan::{Plan, Planned, PlannedLaunch};
 use super::{Sanitize, execute, product};
 use crate::candidate::Kernels;
-use crate::probe::launches::{self, Known, Launch};
+use crate::probe::launches::{self, Budget, Known, Launch};
 
 /// Blocks of a grid that is launched again and again, at most.
 const BLOCKS: u64 = 1024;
@@ -151,12 +151,14 @@ fn tells(expected: &Expected) -> bool {
 
 /// By which other launch all would be as expected, of a plan with one.
 fn launch(plan: &Plan, flags: &Sanitize, (known, place): (Known, Option<&str>)) -> Option<String> {
-    launches::other(given(plan)?, known, place, &|other| is_right(plan, flags, other))
+    let budget = Budget::default();
+    launches::other(given(plan)?, known, place, &|other| is_right(plan, flags, (other, &budget)))
 }
 
 /// The same of one block, where nothing else is known.
 fn one_alone(plan: &Plan, flags: &Sanitize) -> Option<String> {
-    launches::one_alone(given(plan)?, &|other| is_right(plan, flags, other))
+    let budget = Budget::default();
+    launches::one_alone(given(plan)?, &|other| is_right(plan, flags, (other, &budget)))
 }
 
 fn given(plan: &Plan) -> Option<Launch> {
@@ -164,13 +166,19 @@ fn given(plan: &Plan) -> Option<Launch> {
     Some(Launch { grid: *grid, block: *block, shared: *shared })
 }
 
-fn is_right(plan: &Plan, flags: &Sanitize, by: Launch) -> bool {
-    let limit = launches::instructions(flags.instruction_limit, by.grid);
-    let Ok(after) = execute::with(plan, &[], Some(by), limit) else { return false };
+fn is_right(plan: &Plan, flags: &Sanitize, (by, budget): (Launch, &Budget)) -> Option<bool> {
+    let limit = budget.next(flags.instruction_limit, by.grid)?;
+    let after = match execute::with(plan, &[], Some(by), limit) {
+        Ok((after, counted)) => {
+            budget.took(&counted);
+            after
+        }
+        Err(why) => return (!budget.failed(&why, limit)).then_some(false),
+    };
     // A tolerance in relation to each number's size may be too small for a few sums near 0.
     let holds = |word: &String| {
         let one = expect::expect(plan, &after, word, flags.tolerance, flags.seed);
         one.is_ok_and(|one| one.holds || one.wrong * FEW <= one.of)
     };
-    flags.expect.iter().all(holds)
+    Some(flags.expect.iter().all(holds))
 }

@@ -50,7 +50,9 @@ pub fn flattened(text: &str) -> Option<String> {
                 taken.push(format!("{of} {own}"));
                 continue;
             };
-            let matrix = pointer_named(own).filter(|role| matches!(role, Role::A | Role::B | Role::C))?;
+            let is_matrix = members.iter().any(|(of, _)| of.contains('*'));
+            let named = pointer_named(own).filter(|role| matches!(role, Role::A | Role::B | Role::C));
+            let matrix = named.filter(|_| is_matrix)?;
             let names: Vec<String> = members.iter().map(|member| format!("{}_{matrix:?}", meaning(member))).collect();
             taken.extend(members.iter().zip(&names).map(|((of, _), name)| format!("{of} {name}")));
             made += &format!("    {name} {own}{{{}}};\n", names.join(", "));
