@@ -98,6 +98,13 @@ impl Program {
         launch.arguments.iter().map(value).collect()
     }
 
+    /// What a constant or a macro of the files stands for, if it is a whole number.
+    pub fn constant(&self, name: &str) -> Option<u64> {
+        let word = crate::lexer::pieces(name);
+        let value = evaluate(&word, &Scope::at(self, 0, 0)).and_then(|value| value.whole()).ok()?;
+        u64::try_from(value).ok()
+    }
+
     /// What a launch hands over for each parameter in terms of M, N and K, where host code says it by their names: `N/4`, `cdiv(K,8)`, `4`.
     pub fn handed_over(&self, launch: &Launch) -> Vec<Option<String>> {
         let unit = &self.units[launch.unit];
@@ -199,14 +206,20 @@ impl Program {
     }
 }
 
-/// Sizes by which it shows what a number is of them: primes, no two alike.
-const SAMPLES: [Sizes; 3] = [
+/// Sizes by which it shows what a number is of them: no two alike, and of many rests.
+const SAMPLES: [Sizes; 8] = [
     Sizes { m: 10_007, n: 20_011, k: 30_011 },
     Sizes { m: 7_919, n: 5_003, k: 9_973 },
     Sizes { m: 104_729, n: 50_021, k: 70_001 },
+    Sizes { m: 611_953, n: 15_485, k: 822_203 },
+    Sizes { m: 1_299, n: 3_571, k: 17_389 },
+    Sizes { m: 27_449, n: 48_611, k: 2_053 },
+    Sizes { m: 5_147, n: 92_821, k: 38_873 },
+    Sizes { m: 65_539, n: 8_191, k: 4_441 },
 ];
-/// Parts of a size at most, and tokens of an argument.
+/// Parts of a size at most, what they are rounded up to, and tokens of an argument.
 const MOST_PARTS: u64 = 64;
+const TILES: [u64; 6] = [4, 8, 16, 32, 64, 128];
 const MOST_TOKENS: usize = 256;
 
 /// What has these values for [`SAMPLES`]: a size, a part of one, or a number.
@@ -214,10 +227,20 @@ fn in_sizes(values: &[u64]) -> Option<String> {
     let is = |of: &dyn Fn(&Sizes) -> u64| SAMPLES.iter().map(of).eq(values.iter().copied());
     let of_size = |(name, of): (&str, fn(&Sizes) -> u64)| {
         let part = |parts: u64| {
-            let whole = is(&|sizes| of(sizes) / parts).then(|| format!("{name}/{parts}"));
-            whole.or_else(|| is(&|sizes| of(sizes).div_ceil(parts)).then(|| format!("cdiv({name},{parts})")))
+            let up = |size: u64| size.div_ceil(parts);
+            let [whole, rest] = if parts == 1 {
+                [name.to_string(), name.to_string()]
+            } else {
+                [format!("{name}/{parts}"), format!("cdiv({name},{parts})")]
+            };
+            let tile = TILES.into_iter().find(|tile| is(&|sizes| up(of(sizes)).next_multiple_of(*tile)));
+            match tile {
+                _ if is(&|sizes| of(sizes) / parts) => Some(whole),
+                _ if is(&|sizes| up(of(sizes))) => Some(rest),
+                tile => tile.map(|tile| format!("cdiv({rest},{tile})*{tile}")),
+            }
         };
-        if is(&|sizes| of(sizes)) { Some(name.to_string()) } else { (2..=MOST_PARTS).find_map(part) }
+        (1..=MOST_PARTS).find_map(part)
     };
     let sizes: [(&str, fn(&Sizes) -> u64); 3] =
         [("M", |sizes| sizes.m), ("N", |sizes| sizes.n), ("K", |sizes| sizes.k)];

@@ -1,6 +1,6 @@
 //! Kernels, their instances, launches and arguments.
 
-use cuda_source::roles::{Role, Unclear, roles};
+use cuda_source::roles::{Role, Unclear, counted_in_vectors, roles};
 use cuda_source::types::Scalar;
 use cuda_source::{Extents, Kernel, Program, Sizes, entry_words};
 
@@ -322,4 +322,46 @@ fn host_code_says_its_sizes() {
     let through = "void run(int x, int y) { gemm<<<1, 1>>>(a, b, c, x, y, 1024); }\nint main() { run(64, 128); }";
     assert_eq!(values(through), told);
     assert_eq!(values("void f(int n) { gemm<<<1, 1>>>(a, b, c, n, n, n); f(n); }"), [None; 6]);
+}
+
+#[test]
+fn sizes_are_said_by_what_is_handed_over_or_by_their_names() {
+    let handed = |host: &str| {
+        let program = read(&format!("{GEMM}{host}"));
+        program.handed_over(&program.launches()[0])[3..].to_vec()
+    };
+    let some = |words: [&str; 3]| words.map(|word| Some(word.to_string()).filter(|word| !word.is_empty())).to_vec();
+    for (host, expected) in [
+        ("void f(int M, int N, int K) { gemm<<<1, 1>>>(a, b, c, M, N / 4, K >> 3); }", ["M", "N/4", "K/8"]),
+        (
+            "int main() { const int N = 64, split = 4, K = 8; gemm<<<1, 1>>>(a, b, c, 7, N, (K + split - 1) / split); }",
+            ["7", "N", "cdiv(K,4)"],
+        ),
+        (
+            "void f(int rows, int n, int k) { int s = (k + 2) / 3; s = (s + 15) / 16 * 16; gemm<<<1, 1>>>(a, b, c, rows, s, k * k); }",
+            ["M", "", ""],
+        ),
+        (
+            "void f(int m, int n, int k) { int s = ((k + 2) / 3 + 15) / 16 * 16; gemm<<<1, 1>>>(a, b, c, s, x, n + 1); }",
+            ["cdiv(cdiv(K,3),16)*16", "", ""],
+        ),
+    ] {
+        assert_eq!(handed(host), some(expected), "{host}");
+    }
+    let counted = |takes: &str| {
+        let kernel = kernel(&format!("__global__ void k({takes}) {{}}"));
+        kernel.parameters.last().and_then(|last| counted_in_vectors(&kernel, last))
+    };
+    for (takes, expected) in [
+        ("float4* A, int N4", Some((Role::N, 4))),
+        ("const half2* A, int k_vec", Some((Role::K, 2))),
+        ("const half* A, int K_div_8", Some((Role::K, 8))),
+        ("float* A, int n_vec", None),
+        ("float* A, int k2", None),
+        ("float4* A, int N", None),
+        ("float4* A, int K3", None),
+        ("float4* A, float N4", None),
+    ] {
+        assert_eq!(counted(takes), expected, "{takes}");
+    }
 }

@@ -131,7 +131,7 @@ pub struct Try {
     /// What is not clear of the arguments, which are taken by their places alone.
     #[arg(skip)]
     guess: Option<String>,
-    /// What is left to try for what is said of a kernel that is not right.
+    /// What is left to try, to see what a kernel that is not right stands for, or how it would be.
     #[arg(skip)]
     budget: Rc<Budget>,
     /// Host code fills C with zeros before its launch.

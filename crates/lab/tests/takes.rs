@@ -252,3 +252,169 @@ fn instances_have_the_types_of_their_launch() {
         says(&refused, 2, &["`Scale last` is a structure", "`lab sanitize` hands one over"]);
     }
 }
+
+/// A kernel of blocks of 16 x 16 with these parameters; row r and column c are those of a thread, `guard` says which have an element.
+fn tiles(head: &str, takes: &str, guard: &str, body: &str, host: &str) -> String {
+    format!(
+        "// {head}\n__global__ void k({takes}) {{\nint c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y;\n\
+         if (!({guard})) return;\n{body}\n}}\n{host}\n"
+    )
+}
+
+/// The launch of such a kernel.
+fn run(columns: &str, rows: &str, depth: &str, arguments: &str) -> String {
+    format!(
+        "void run(const float* A, const float* B, float* C, int M, int N, int K) {{\n\
+         cudaMemset(C, 0, M * N * sizeof(float));\nconst int slice = (K + 3) / 4;\n\
+         k<<<dim3(({columns} + 15) / 16, ({rows} + 15) / 16, {depth}), dim3(16, 16)>>>({arguments});\n}}\n"
+    )
+}
+
+const INPUTS: &str = "const float* A, const float* B, float* C";
+const ROWS: &str = "float s = 0;\nfor (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\nC[r * N + c] = s;";
+
+#[test]
+fn a_size_is_counted_in_what_the_launch_or_its_name_says() {
+    if lacks("") {
+        return;
+    }
+    let body = |n: &str, k: &str| {
+        format!(
+            "float4 s = {{}};\nfor (int q = 0; q < {k}; ++q) {{\nfloat4 a = A[r * {k} + q];\nconst float f[4] = {{a.x, a.y, a.z, a.w}};\n\
+             for (int i = 0; i < 4; ++i) {{\nfloat4 b = B[(q * 4 + i) * {n} + c];\ns.x += f[i] * b.x; s.y += f[i] * b.y; s.z += f[i] * b.z; s.w += f[i] * b.w;\n}}\n}}\n\
+             C[r * {n} + c] = s;"
+        )
+    };
+    let vectors = "const float4* A, const float4* B, float4* C, int M";
+    let sizes = "--m 40 --n 64 --k 32";
+    let of = |head: &str, n: &str, k: &str, host: &str| {
+        let guard = format!("r < M && c < {n}");
+        tiles(head, &format!("{vectors}, int {n}, int {k}"), &guard, &body(n, k), host)
+    };
+    let named = of("128-bit loads", "N4", "k_vec", "");
+    let told = "M=M N4=N/4 k_vec=K/4";
+    says(
+        &tried("named", &named, &format!("{sizes} --block 16,16 --grid cdiv(N,64),cdiv(M,16)")),
+        0,
+        &[told, "check       right"],
+    );
+    let wrong = named.replace("s.w += f[i] * b.w", "s.w += f[i] * b.z");
+    says(&tried("named", &wrong, sizes), 1, &["error: the product is wrong in"]);
+    let handed = of("128-bit loads", "width", "inner", &run("N / 4", "M", "1", "A, B, C, M, N / 4, K >> 2"));
+    says(&tried("handed", &handed, sizes), 0, &["width=N/4 inner=K/4", "check       right"]);
+    let silent = of("128-bit loads", "N", "K", "");
+    let asked = "every element is right if N and K are counted in vectors of 4: --args A,B,C,M,N/4,K/4";
+    says(&tried("silent", &silent, sizes), 2, &[asked]);
+
+    let body = "float s = 0;\nfor (int k = blockIdx.z * ks; k < min(K, (blockIdx.z + 1) * ks); ++k) s += A[r * K + k] * B[k * N + c];\n\
+                atomicAdd(C + r * N + c, s);";
+    let split = |k: &str, host: &str| {
+        let (takes, inside) = match k {
+            "" => ("int ks", "const int K = ks * gridDim.z;\n"),
+            _ => ("int K, int ks", ""),
+        };
+        let takes = format!("{INPUTS}, int M, int N, {takes}");
+        tiles("split-K", &takes, "r < M && c < N", &format!("{inside}{body}"), host)
+    };
+    let sizes = "--m 40 --n 24 --k 36";
+    let handed = split("K", &run("N", "M", "4", "A, B, C, M, N, K, slice"));
+    says(&tried("slice", &handed, sizes), 0, &["K=K ks=cdiv(K,4)", "check       right"]);
+    let alone = split("", &run("N", "M", "4", "A, B, C, M, N, K / 4"));
+    says(&tried("slice", &alone, sizes), 0, &["ks=K/4", "check       right"]);
+    let rounded = split("K", &run("N", "M", "4", "A, B, C, M, N, K, (slice + 15) / 16 * 16"));
+    says(&tried("slice", &rounded, sizes), 0, &["ks=cdiv(cdiv(K,4),16)*16", "check       right"]);
+    // Taken for K by its place alone, which is no ground to call it wrong.
+    let unclear = "it is not clear what `int ks` stands for, and it is not right as A,B,C,M,N,K\nhint: --args says what each parameter is";
+    let words = format!("{sizes} --block 16,16 --grid cdiv(N,16),cdiv(M,16),4");
+    says(&tried("slice", &split("", ""), &words), 2, &[unclear]);
+}
+
+#[test]
+fn columns_and_triangles_that_nobody_names_are_asked_for() {
+    if lacks("") {
+        return;
+    }
+    let body = "float s = 0;\nfor (int k = 0; k < K; ++k) s += A[c + k * M] * B[k + r * K];\nC[c + r * M] = s;";
+    let host = run("M", "N", "1", "A, B, C, M, N, K");
+    let columns = |head: &str| tiles(head, &format!("{INPUTS}, int M, int N, int K"), "c < M && r < N", body, &host);
+    let asked = "every element is right if A, B and C are read by columns, as BLAS does: --layout column";
+    says(&tried("columns", &columns("C = A * B"), SIZES), 2, &["the file does not say what else is meant", asked]);
+    says(&tried("columns", &columns("C = A * B, row-major"), SIZES), 1, &["error: "]);
+    let alone = columns("C = A * B").replace(&host, "").replace("16", "32");
+    says(
+        &tried("columns", &alone, SIZES),
+        2,
+        &["--grid 'cdiv(M,32),cdiv(N,32)', and if A, B and C are read by columns"],
+    );
+
+    let triangle = |first: &str, second: &str| {
+        let body = format!(
+            "float s = 0;\nfor (int k = 0; k <= r; ++k) s += A[r * {first} + k] * B[k * {second} + c];\nC[r * {second} + c] = s;"
+        );
+        let (takes, guard) = (format!("{INPUTS}, int n, int m"), format!("r < {first} && c < {second}"));
+        tiles("B := tril(A) * B", &takes, &guard, &body, "").replace("16", "32")
+    };
+    let product = "if the product is C = lower(A) * B: --product 'C = lower(A) * B'";
+    says(&tried("triangle", &triangle("m", "n"), "--m 40 --n 24 --k 40"), 0, &[product, "check       right"]);
+    let asked = |words: &str| format!("{words}, and {product}");
+    let order = "if its sizes are in this order: --args A,B,C,M,N";
+    says(&tried("triangle", &triangle("n", "m"), "--m 40 --n 24 --k 40"), 2, &[&asked(order)]);
+    let bound = "with --k 40, since no argument of the kernel says K";
+    says(&tried("triangle", &triangle("m", "n"), "--m 40 --n 24 --k 56"), 2, &[&asked(bound)]);
+    let right = "// X = B * U, U upper triangular\n__global__ void k(const float* B, const float* U, float* X, int m, int n) {\n\
+        int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;\nif (r >= m || c >= n) return;\n\
+        float s = 0;\nfor (int k = 0; k <= c; ++k) s += B[r * n + k] * U[k * n + c];\nX[r * n + c] = s;\n}\n";
+    let told = "if its matrices are in this order: --args A,B,C,M,N, and if the product is C = A * upper(B)";
+    says(&tried("right-side", right, "--m 24 --n 40 --k 40"), 0, &[told, "the file says so"]);
+    // Sizes of the file's own.
+    let own = "#define N 32\n__global__ void k(const float* A, const float* B, float* C) {\n\
+        int c = threadIdx.x, r = threadIdx.y;\nfloat s = 0;\nfor (int k = 0; k < N; ++k) s += A[r * N + k] * B[k * N + c];\nC[r * N + c] = s;\n}\n";
+    says(&tried("own", own, SIZES), 2, &["with --m 32 --n 32 --k 32, as the file has them"]);
+    let divided = kernel("C = A * B / K", PLAIN, "C[r * N + c] = s / K");
+    says(&tried("divided", &divided, SIZES), 2, &["by `/` the file says that it is more than a product"]);
+}
+
+#[test]
+fn a_packed_factor_is_told_from_one_that_is_mixed_up() {
+    if lacks("") {
+        return;
+    }
+    let host = run("N", "M", "1", "A, B, C, M, N, K");
+    let packed = |index: &str| {
+        let body = ROWS.replace("B[k * N + c]", &format!("B[{index}]"));
+        tiles("Some kernel", &format!("{INPUTS}, int M, int N, int K"), "r < M && c < N", &body, &host)
+    };
+    let sizes = "--m 40 --n 64 --k 48";
+    let told = "B is read as if it lay in tiles, one behind the other: B[0][16] is taken from the place of B[12][0]";
+    let panels = packed("(c / 16 * K + k) * 16 + c % 16");
+    says(&tried("panels", &panels, sizes), 2, &[told, "hint: `lab try` fills plain matrices"]);
+    says(&tried("panels", &panels.replace("s += ", "s = "), sizes), 1, &["error: the product is wrong in"]);
+    says(&tried("mixed", &packed("(k ^ 1) * N + c"), sizes), 1, &["error: the product is wrong in"]);
+    let all = packed("(c / 16 * K + k) * 16 + c % 16").replace("Some kernel", "Tiled layout of A, B and C");
+    let all = all.replace("C[r * N + c] =", "C[(c / 16 * M + r) * 16 + c % 16] =");
+    says(&tried("all", &all, sizes), 2, &["by `tiled layout` the file says that a matrix does not lie row by row"]);
+}
+
+#[test]
+fn a_launch_is_that_of_the_file_or_one_that_the_kernel_bears() {
+    if lacks("") {
+        return;
+    }
+    let persistent = "constexpr int BLOCKS = 8;\n__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {\n\
+        int tiles = (N + 15) / 16;\nfor (int t = blockIdx.x; t < tiles * ((M + 15) / 16); t += BLOCKS) {\n\
+        int r = t / tiles * 16 + threadIdx.y, c = t % tiles * 16 + threadIdx.x;\nif (r >= M || c >= N) continue;\n\
+        float s = 0;\nfor (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\nC[r * N + c] = s;\n}\n}\n\
+        int main() { float *A, *B, *C; k<<<BLOCKS, dim3(16, 16)>>>(A, B, C, 1024, 1024, 512); }\n";
+    says(&tried("line", persistent, "--m 50 --n 70 --k 33"), 0, &["grid (8)", "check       right"]);
+    says(&tried("line", &persistent.replace("t += BLOCKS", "t += 9"), "--m 50 --n 70 --k 33"), 2, &["--grid X,Y says"]);
+    says(&tried("line", &persistent.replace("k < K", "k + 1 < K"), "--m 50 --n 70 --k 33"), 1, &["error: the product"]);
+    let alone = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {\n\
+        int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i >= M * N) return;\nint r = i / N, c = i % N;\n\
+        float s = 0;\nfor (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\nC[i] = s;\n}\n";
+    let told = "--block 256 --grid 'cdiv(M*N,256)'; the file has no launch, and it is checked as that";
+    says(&tried("alone", alone, SIZES), 0, &[told]);
+    says(&tried("alone", &alone.replace("k < K", "k + 1 < K"), SIZES), 1, &["error: "]);
+    // A structure of sizes is none of a matrix, whatever its name.
+    let sizes = "struct S { int M, N, K; };\n__global__ void k(const float* A, const float* B, float* C, S p) {}\n";
+    says(&tried("sizes", sizes, SIZES), 2, &["`S p` is a structure"]);
+}

@@ -1,5 +1,7 @@
 //! Of which elements a wrong product is made, if it is small and no NaN.
 
+use std::rc::Rc;
+
 use gemm::facts::Extras;
 use gemm::matrix::Matrix;
 use gemm::problem::Problem;
@@ -26,6 +28,8 @@ pub fn explain(attempt: &Try, candidate: &Candidate, report: &Report) {
     if attempt.layout.turns_c() || !report.overwritten.is_empty() || !of_numbers || work > MOST {
         return;
     }
+    // Its launches are others than those of a search, and have no checks.
+    let attempt = &Try { budget: Rc::default(), ..attempt.clone() };
     let explained = |shape| explained(attempt, candidate, (report, shape)).ok().flatten();
     // Where zeros fill the last tile, it may have set a sum to 0: with a whole one there is more to see.
     let whole = Shape { k: shape.k.next_multiple_of(WHOLE), ..*shape };

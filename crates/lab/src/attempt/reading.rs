@@ -70,30 +70,64 @@ pub fn all(attempt: &Try, candidate: &Candidate, shape: Shape, given: &dyn Fn(&s
     if !found.is_empty() || given("args") {
         return found;
     }
-    // A size that no argument says may be bound to another one, as in a triangle's product.
+    let at = |sizes: [u32; 3], why: String| {
+        let [m, n, k] = sizes;
+        let (mut other, shape) = (attempt.clone(), Shape { m, n, k });
+        (other.sizes.m, other.sizes.n, other.sizes.k) = (Some(m), Some(n), Some(k));
+        let own = Reading { attempt: other, hint: why, by: None, open: true };
+        let found = if work(&shape) > MOST { Vec::new() } else { search.as_named(&own.attempt, shape) };
+        match found.is_empty() && (work(&shape) > MOST || is_right(&own.attempt, candidate, shape)) {
+            true => vec![own],
+            false => found.into_iter().map(|reading| reading.behind(&own)).collect(),
+        }
+    };
     let sizes = [("M", shape.m), ("N", shape.n), ("K", shape.k)];
     let is_said = |name: &str| words.iter().any(|word| !word.contains('=') && word.contains(name));
     let (there, missing): (Vec<_>, Vec<_>) = sizes.iter().partition(|(name, _)| is_said(name));
+    if there.is_empty() {
+        // They are the file's own.
+        let own = own_sizes(candidate).filter(|own| *own != [shape.m, shape.n, shape.k]);
+        let [m, n, k] = own.unwrap_or_default();
+        let why =
+            format!("with --m {m} --n {n} --k {k}, as the file has them, since no argument of the kernel says a size");
+        return own.map(|own| at(own, why)).unwrap_or_default();
+    }
+    // A size that no argument says may be bound to another one, as in a triangle's product.
     let bound = missing.iter().take(1).filter(|_| there.len() == 2).flat_map(|(name, size)| {
         there.iter().filter(move |(_, other)| other != size).map(move |(_, other)| (*name, *other))
     });
-    bound
-        .map(|(name, size)| {
-            let with = |own: &str, before: u32| if own == name { size } else { before };
-            let shape = Shape { m: with("M", shape.m), n: with("N", shape.n), k: with("K", shape.k) };
-            let mut other = attempt.clone();
-            (other.sizes.m, other.sizes.n, other.sizes.k) = (Some(shape.m), Some(shape.n), Some(shape.k));
-            let flag = name.to_lowercase();
-            let hint = format!("with --{flag} {size}, since no argument of the kernel says {name}");
-            let own = Reading { attempt: other, hint, by: None, open: true };
-            let found = search.as_named(&own.attempt, shape);
-            match found.is_empty() && is_right(&own.attempt, candidate, shape) {
-                true => vec![own],
-                false => found.into_iter().map(|reading| reading.behind(&own)).collect(),
-            }
-        })
-        .find(|found: &Vec<Reading>| !found.is_empty())
-        .unwrap_or_default()
+    may_be_meant(bound.map(|(name, size)| {
+        let why = format!("with --{} {size}, since no argument of the kernel says {name}", name.to_lowercase());
+        at(sizes.map(|(own, before)| if own == name { size } else { before }), why)
+    }))
+}
+
+/// M, N and K, or the one size of square matrices, by the constants of a file that has names for them.
+fn own_sizes(candidate: &Candidate) -> Option<[u32; 3]> {
+    let (program, _) = candidate.written.as_ref()?;
+    let constant =
+        |name: &str| program.constant(name).and_then(|size| u32::try_from(size).ok()).filter(|size| *size > 0);
+    let square = ["N", "SIZE", "WIDTH", "n", "size", "MATRIX_SIZE"].into_iter().find_map(constant);
+    let all = [constant("M"), constant("N"), constant("K")];
+    match all {
+        [Some(m), Some(n), Some(k)] => Some([m, n, k]),
+        [None, _, None] => square.map(|size| [size; 3]),
+        _ => None,
+    }
+}
+
+/// The readings of the first way that leaves one open; else those of the first way that has some.
+fn may_be_meant(ways: impl Iterator<Item = Vec<Reading>>) -> Vec<Reading> {
+    let mut first = Vec::new();
+    for found in ways {
+        if found.iter().any(|reading| reading.open) {
+            return found;
+        }
+        if first.is_empty() {
+            first = found;
+        }
+    }
+    first
 }
 
 /// What readings are looked for in.
@@ -112,17 +146,17 @@ impl Search<'_> {
             return found.clone();
         }
         let others = |taken: Vec<(Try, String)>, by: Option<&'static str>, open: bool| {
-            taken.into_iter().find_map(|(other, hint)| {
+            may_be_meant(taken.into_iter().map(|(other, hint)| {
                 let is_exchanged = exchanges_factors(attempt, &other);
                 let by = by.or((is_exchanged && said.has_factors_exchanged()).then_some(SAYS));
                 let open = open && !(is_exchanged && by.is_none() && said.names_factors());
                 let own = Reading { attempt: other, hint, by, open };
                 match of_arguments(&own.attempt, candidate, (shape, said), given) {
-                    None => is_right(&own.attempt, candidate, shape).then_some(vec![own]),
-                    Some(found) if found.is_empty() => None,
-                    Some(found) => Some(found.into_iter().map(|reading| reading.behind(&own)).collect()),
+                    None if is_right(&own.attempt, candidate, shape) => vec![own],
+                    None => Vec::new(),
+                    Some(found) => found.into_iter().map(|reading| reading.behind(&own)).collect(),
                 }
-            })
+            }))
         };
         let launched = || others(launches(attempt, given), Some("the file has no launch"), true);
         let arguments = || {
@@ -134,7 +168,8 @@ impl Search<'_> {
         };
         // Where it is what it was taken for, its arguments are right.
         let is_open = found.is_some() && !given("args");
-        launched().or_else(|| if is_open { arguments() } else { None }).unwrap_or_default()
+        let found = launched();
+        if found.is_empty() && is_open { arguments() } else { found }
     }
 }
 
