@@ -224,28 +224,22 @@ const MOST_TOKENS: usize = 256;
 
 /// What has these values for [`SAMPLES`]: a size, a part of one, or a number.
 fn in_sizes(values: &[u64]) -> Option<String> {
-    let is = |of: &dyn Fn(&Sizes) -> u64| SAMPLES.iter().map(of).eq(values.iter().copied());
-    let of_size = |(name, of): (&str, fn(&Sizes) -> u64)| {
-        let part = |parts: u64| {
-            let up = |size: u64| size.div_ceil(parts);
-            let [whole, rest] = if parts == 1 {
-                [name.to_string(), name.to_string()]
-            } else {
-                [format!("{name}/{parts}"), format!("cdiv({name},{parts})")]
-            };
-            let tile = TILES.into_iter().find(|tile| is(&|sizes| up(of(sizes)).next_multiple_of(*tile)));
-            match tile {
-                _ if is(&|sizes| of(sizes) / parts) => Some(whole),
-                _ if is(&|sizes| up(of(sizes))) => Some(rest),
-                tile => tile.map(|tile| format!("cdiv({rest},{tile})*{tile}")),
-            }
-        };
-        (1..=MOST_PARTS).find_map(part)
+    let is = |of: &dyn Fn(&Sizes) -> Option<u64>| SAMPLES.iter().map(of).eq(values.iter().copied().map(Some));
+    let part = |role: Role, parts: u64| {
+        let up = |sizes: &Sizes| sizes.of(role).map(|size| size.div_ceil(parts));
+        let said = if parts == 1 { format!("{role:?}") } else { format!("cdiv({role:?},{parts})") };
+        if is(&up) {
+            return Some(said);
+        }
+        if is(&|sizes| sizes.of(role).map(|size| size / parts)) {
+            return Some(format!("{role:?}/{parts}"));
+        }
+        let tile = TILES.into_iter().find(|tile| is(&|sizes| up(sizes).map(|part| part.next_multiple_of(*tile))))?;
+        Some(format!("cdiv({said},{tile})*{tile}"))
     };
-    let sizes: [(&str, fn(&Sizes) -> u64); 3] =
-        [("M", |sizes| sizes.m), ("N", |sizes| sizes.n), ("K", |sizes| sizes.k)];
-    let number = || values.first().filter(|first| is(&|_| **first)).map(u64::to_string);
-    sizes.into_iter().find_map(of_size).or_else(number)
+    let of_size = |role: Role| (1..=MOST_PARTS).find_map(|parts| part(role, parts));
+    let number = || values.first().filter(|first| is(&|_| Some(**first))).map(u64::to_string);
+    [Role::M, Role::N, Role::K].into_iter().find_map(of_size).or_else(number)
 }
 
 /// The name of an argument that is one: `n`, `problem.n`, `problem->n`.

@@ -219,6 +219,17 @@ fn a_matrix_by_a_vector_is_sent_to_sanitize() {
         int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;\nif (r >= M || c >= N) return;\n\
         float s = 0;\nfor (int k = 0; k < K; ++k) s += x[r * K + k] * w[k * N + c];\ny[r * N + c] = s;\n}\n";
     says(&tried("linear", linear, SIZES), 0, &["check       right"]);
+    let lists =
+        "__global__ void k(const float* const* A, const float* const* B, float* const* C, int M, int N, int K) {}\n";
+    says(
+        &tried("lists", lists, SIZES),
+        2,
+        &["it takes matrices by a list of their addresses\nhint: --entry names a kernel"],
+    );
+    let triangle = "// Y = L * X, L lower triangular\n__global__ void trmm(const float* L, const float* X, float* Y, int n, int m) {\n\
+        int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;\nif (r >= n || c >= m) return;\n\
+        float s = 0;\nfor (int k = 0; k <= r; ++k) s += L[r * n + k] * X[k * m + c];\nY[r * m + c] = s;\n}\n";
+    says(&tried("triangle", triangle, "--m 40 --n 24 --k 40"), 2, &["--args A,B,C,M,N", "C = lower(A) * B"]);
 }
 
 #[test]

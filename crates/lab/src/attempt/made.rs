@@ -182,7 +182,7 @@ fn lies_in_tiles(from: &[usize], [rows, columns]: [usize; 2]) -> bool {
     let (mut high, mut wide) = (0, 0);
     at.into_iter().flatten().enumerate().any(|(before, element)| {
         (high, wide) = (high.max(element / columns + 1), wide.max(element % columns + 1));
-        high * wide == before + 1 && high > 1 && wide > 1 && high < rows && wide < columns
+        high * wide == before + 1 && high > 1 && wide > 1 && 2 * high <= rows && 2 * wide <= columns
     })
 }
 

@@ -19,6 +19,14 @@ pub fn no_product(kernel: &Kernel) -> Option<(String, String)> {
         name.contains("batch") || name.contains("stride") && is_wide(parameter)
     };
     let sanitize = "`lab sanitize` runs any kernel, with what is expected of a buffer by --expect";
+    let of_addresses = |parameter: &&Parameter| {
+        parameter.pointer && parameter.type_name.matches('*').count() + parameter.type_name.matches("[]").count() > 1
+    };
+    if let Some(list) = kernel.parameters.iter().find(of_addresses) {
+        let why = format!("by `{} {}` it takes matrices by a list of their addresses", list.type_name, list.name);
+        let hint = "--entry names a kernel that takes A, B and C themselves; one that takes one product of the list can be tried";
+        return Some((why, hint.to_string()));
+    }
     if let Some(size) = sizes.iter().find(of_batch) {
         return Some((
             format!("by `{} {}` it multiplies several matrices", size.type_name, size.name),
@@ -86,7 +94,9 @@ fn vector(kernel: &Kernel) -> Option<String> {
     let is_named =
         ["gemv", "matvec", "mat_vec", "matrixvector", "matrix_vector"].iter().any(|word| name.contains(word));
     match (vectors.len(), is_named) {
-        (2, _) if counted == 2 => Some(format!("`{}`", vectors.join("` and `"))),
+        (2, _) if counted == 2 && !name.contains("mm") && !name.contains("matmul") => {
+            Some(format!("`{}`", vectors.join("` and `")))
+        }
         (_, true) => Some(format!("its name, `{}`,", kernel.plain_name())),
         _ => None,
     }
