@@ -224,7 +224,7 @@ fn a_matrix_by_a_vector_is_sent_to_sanitize() {
     says(
         &tried("lists", lists, SIZES),
         2,
-        &["it takes matrices by a list of their addresses\nhint: --entry names a kernel"],
+        &["it takes matrices by a list of their addresses, and `lab try` checks one product"],
     );
     let triangle = "// Y = L * X, L lower triangular\n__global__ void trmm(const float* L, const float* X, float* Y, int n, int m) {\n\
         int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;\nif (r >= n || c >= m) return;\n\
