@@ -195,6 +195,10 @@ fn by_constness(kernel: &Kernel, roles: &mut [Option<Role>]) {
     if let ([first, second], [only]) = (constant.as_slice(), open.as_slice()) {
         roles[*only] = Some(Role::C);
         match (roles[*first], roles[*second]) {
+            // `L * X`: an x may stand behind what has a name of its own.
+            (None, Some(Role::A)) if plain(&kernel.parameters[*second].name) == "x" => {
+                (roles[*first], roles[*second]) = (Some(Role::A), Some(Role::B));
+            }
             (Some(Role::B), _) | (_, Some(Role::A)) => {
                 (roles[*first], roles[*second]) = (Some(Role::B), Some(Role::A));
             }
