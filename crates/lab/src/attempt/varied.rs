@@ -1,6 +1,7 @@
 //! How the same kernel would be right: on other sizes, or by another launch. Each is run before it is said.
 
 use gemm::check::Check;
+use gemm::kernel::Kernel;
 use gemm::problem::Fill;
 use gemm::task::Task;
 use gemm::{Dim3, Error, Shape, emulated, judge};
@@ -10,7 +11,13 @@ use super::{Try, operands, problem, task};
 use crate::candidate::Candidate;
 use crate::probe::MOST;
 use crate::probe::launches::{self, Known, Launch};
+use crate::probe::mend;
 
+/// Multiply-adds of all launches together by which a change is looked for.
+const OF_CHANGES: u64 = 1 << 26;
+/// Warp instructions that a block may execute then, beside one for so many multiply-adds: a change may make a loop endless.
+const SHORT: u64 = 20_000;
+const BLOCKS: u64 = 8;
 /// Every usual tile divides it.
 const WHOLE: u32 = 128;
 /// Multiples that are tried for the least that will do.
@@ -48,7 +55,7 @@ fn with(shape: Shape, side: Side, size: u32) -> Shape {
 }
 
 /// Whether nothing is wrong on these sizes, with the launch changed.
-fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape, change: impl Fn(&mut Task)) -> bool {
+fn is_right<'a>(attempt: &Try, candidate: &'a Candidate, shape: Shape, change: impl Fn(&mut Task<'a>)) -> bool {
     let ran = || -> Result<bool, Error> {
         let operands = operands(attempt, candidate, &shape)?;
         let problem = problem(attempt, shape, &operands)?;
@@ -66,6 +73,27 @@ fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape, change: impl Fn(
     };
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
     work <= MOST && ran().unwrap_or(false)
+}
+
+/// The small change of the kernel by which nothing is wrong, on few elements if it is wrong there.
+pub fn mended(attempt: &Try, candidate: &Candidate, shape: Shape) -> Option<String> {
+    let (_, choice) = candidate.written.as_ref()?;
+    let numbers = choice.kernel.parameters.iter().map(|one| (!one.pointer).then(|| one.name.clone()));
+    let (kernel, names): (_, Vec<Option<String>>) = (&candidate.kernel, numbers.collect());
+    // Of whole tiles a smaller problem has none.
+    let smaller = judge::smaller(&shape);
+    [Some(smaller), Some(shape).filter(|shape| *shape != smaller)].into_iter().flatten().find_map(|shape| {
+        let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
+        let mut short = attempt.clone();
+        short.how.instruction_limit = short.how.instruction_limit.min(work / BLOCKS + SHORT);
+        if is_right(attempt, candidate, shape, |_| ()) {
+            return None;
+        }
+        mend::first((&kernel.ptx, &kernel.entry, &names), (OF_CHANGES / work.max(1)) as usize, &|ptx| {
+            let changed = Kernel { ptx: ptx.to_string(), ..kernel.clone() };
+            is_right(&short, candidate, shape, |task| task.kernel = &changed)
+        })
+    })
 }
 
 /// A grid of numbers, stretched to other sizes: its blocks have the smallest tiles of which these are enough.
