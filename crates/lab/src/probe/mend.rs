@@ -6,6 +6,8 @@ use std::collections::HashMap;
 const MOST: usize = 96;
 /// A name for a parameter's value that no compiler gives.
 const OTHER: &str = "%mend";
+/// Ways of one change that are said alike, at most.
+const WAYS: usize = 2;
 /// What a comparison is taken for.
 const NEXT_TO: [(&str, &str); 4] = [("lt", "le"), ("le", "lt"), ("gt", "ge"), ("ge", "gt")];
 
@@ -81,18 +83,19 @@ fn changes(lines: &[&str], entry: &str, names: &[Option<String>]) -> Option<Vec<
     });
     let mut known = Known { parameters: declared.collect(), names, held: HashMap::new(), cut: HashMap::new() };
     let files: HashMap<&str, &str> = lines.iter().filter_map(|line| file(line)).collect();
-    let (mut all, mut place): (Vec<Change>, String) = (Vec::new(), String::new());
+    let (mut all, mut place, mut column): (Vec<Change>, String, usize) = (Vec::new(), String::new(), 0);
     for (at, line) in lines[begin..end].iter().enumerate() {
         let text = line.trim();
         if let Some(here) = text.strip_prefix(".loc") {
-            place = placed(here, &files);
+            (place, column) = placed(here, &files);
             continue;
         }
         let Some(statement) = text.strip_suffix(';').filter(|text| !text.starts_with(['.', '/', '$'])) else {
             continue;
         };
         for Made { rank, what, way, new, everywhere } in known.of(statement) {
-            let key = (if everywhere { String::new() } else { place.clone() }, what, way);
+            // Of several conditions in a line each has a column of its own.
+            let key = if everywhere { (String::new(), what, way) } else { (place.clone(), what, WAYS * column + way) };
             match all.iter_mut().find(|change| change.key == key) {
                 Some(change) => change.lines.push((begin + at, new)),
                 None => all.push(Change { key, lines: vec![(begin + at, new)], rank }),
@@ -109,12 +112,13 @@ fn file<'a>(line: &'a str) -> Option<(&'a str, &'a str)> {
     Some((number, path.split('"').nth(1)?.rsplit('/').next()?))
 }
 
-/// Where the text has it, in the function that the kernel's own text calls.
-fn placed(text: &str, files: &HashMap<&str, &str>) -> String {
+/// Where the text has it, in the function that the kernel's own text calls; and the column.
+fn placed(text: &str, files: &HashMap<&str, &str>) -> (String, usize) {
     let outer = text.rsplit("inlined_at").next().unwrap_or(text);
     let mut words = outer.split([' ', '\t', ',']).filter(|word| !word.is_empty());
     let (file, line) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    format!("{}:{line}", files.get(file).copied().unwrap_or("the kernel"))
+    let column = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    (format!("{}:{line}", files.get(file).copied().unwrap_or("the kernel")), column)
 }
 
 /// The operands, with what stands in braces as one.
@@ -211,12 +215,6 @@ impl<'a> Known<'a> {
             if let Some((_, other, kind)) = next.filter(|(.., kind)| !kind.contains('f')) {
                 let what = "with the other of `<` and `<=` (`>=` and `>`) in the comparison{} every element is right";
                 add(4, what, 0, made(&format!("setp.{other}{kind}"), &all));
-            }
-            // Which of the two a condition of the text is, the compiler chose.
-            for (way, holds) in ["eq", "ne"].into_iter().enumerate() {
-                let what =
-                    "without the condition{} every element is right: is what it guards to be done by all, or by none?";
-                add(6, what, way, made(&format!("setp.{holds}.u32"), &[all[0], "0", "0"]));
             }
         }
         let whole = match (opcode, all.as_slice()) {
