@@ -296,8 +296,8 @@ fn the_small_change_that_cures_a_kernel_is_named() {
     );
     let cases = [
         (
-            "in[(rows - 1 - i) * ldi + j];\n    if (i",
-            "in[(rows - 1 - i) * ldo + j];\n    if (i",
+            "whole) out[i * ldo + j] = in[(rows - 1 - i) * ldi",
+            "whole) out[i * ldo + j] = in[(rows - 1 - i) * ldo",
             "with `ldi` in the place of `ldo` at k.cu:4 every element is right",
         ),
         ("j < columns)", "j < rows)", "with `columns` in the place of `rows` at k.cu:5 every element is right"),

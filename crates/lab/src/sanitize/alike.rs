@@ -220,7 +220,7 @@ mod tests {
         assert!(whole(&|x| x.max(0.0), &|x| x).contains("ReLU missing"));
         assert!(whole(&byte, &|x| byte(x).max(0.0)).contains("-128 of signed bytes"));
         assert!(whole(&byte, &|x| f64::from(x as i32 as i8)).contains("to be -128 or 127, the ends of the range"));
-        assert!(whole(&byte, &|x| if x < 120.0 { byte(x) } else { -8.0 }).contains("`min(max(x, -128), 127)`"));
+        assert!(whole(&byte, &|x| if x < 127.0 { byte(x) } else { -8.0 }).contains("`min(max(x, -128), 127)`"));
         assert!(whole(&|x| x, &|x| if x % 3.0 == 0.0 { x - x.signum() } else { x }).contains("`__float2int_rn`"));
         let rules: [(&dyn Fn(usize) -> f64, &str); 10] = [
             (&|at| wanted[at] * 1.5, "each is 1.5000 times what is expected"),
