@@ -298,7 +298,9 @@ fn judged(
             None if proposed => (),
             None => {
                 let exchanged = varied::exchange(attempt, candidate, shape);
-                exchanged.into_iter().for_each(|text| note(&format!("hint: {text}")));
+                let mended = varied::mended(attempt, candidate, shape);
+                let both = exchanged.into_iter().chain(mended);
+                both.for_each(|text| note(&format!("hint: {text}")));
                 made::explain(attempt, candidate, &report);
             }
         }

@@ -4,12 +4,12 @@
 //! - [`compare`]: every level on the same problem; [`diff`]: two kernels, line by line
 //! - [`sweep`]: the levels over sizes, blocks, tiles and shapes, and products over GPUs; [`pivot`]: its tables
 //! - [`report`]: all of that as one file to hand in
-//! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`markdown`]: tables for a page
+//! - [`plot`]: pictures of measurements, [`svg`]: how they are written
 //! - [`record`]: what was measured on a GPU; [`predict`]: predicted times, [`predicted`]: in other tables
 //! - [`accuracy`]: how far products are from the one in f64; [`schemes`]: in f32 from narrower parts
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s;
 //!   [`written`]: files as people write them
-//! - [`probe`]: of which elements a wrong product is made, and by which launch it would be right
+//! - [`probe`]: of which elements a wrong product is made, and by which launch or change it would be right
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks; [`shared_memory`]: what neither takes
 //! - [`check`]: what a reader of the book did, against what an exercise asks
 //!   (in the reader's language, [`words`])
@@ -36,7 +36,6 @@ mod exact;
 mod expression;
 pub mod flags;
 mod gpus;
-pub mod markdown;
 mod operands;
 pub mod output;
 mod pivot;

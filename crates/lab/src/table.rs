@@ -1,4 +1,4 @@
-//! A table for a person: columns as wide as their widest cell, the first to the left, the others to the right.
+//! A table for a person or, as Markdown, for a page. For a person: columns as wide as their widest cell, the first to the left, the others to the right.
 
 use std::ops::Range;
 
@@ -79,6 +79,17 @@ pub fn maybe(value: Option<f64>) -> String {
 /// A fraction as per cent, or a dash.
 pub fn percent(value: Option<f64>) -> String {
     value.filter(|v| v.is_finite()).map_or_else(|| "-".to_string(), |v| format!("{:.1}%", 100.0 * v))
+}
+
+/// The first line of what is made for the book.
+pub const MADE: &str = "<!-- made by `cargo x figures` from book/measurements -->\n";
+
+/// Lines of cells, the head first, as a table of Markdown: columns of words, then of numbers.
+pub fn markdown(lines: &[Vec<String>], words: usize) -> String {
+    let text = |line: &Vec<String>| format!("| {} |\n", line.join(" | "));
+    let rule: Vec<&str> = (0..lines[0].len()).map(|column| if column < words { "---" } else { "---:" }).collect();
+    let (head, body) = (text(&lines[0]), lines[1..].iter().map(text).collect::<String>());
+    format!("{head}|{}|\n{body}", rule.join("|"))
 }
 
 #[cfg(test)]

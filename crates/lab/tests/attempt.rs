@@ -8,7 +8,7 @@ use common::ship::ptx_file;
 use device::nvrtc;
 use gemm::Source;
 use gemm::kernel::{Header, base_options};
-use lab::{lab, lacks, refused, root, scratch};
+use lab::{lab, lacks, on, refused, root, scratch};
 
 /// Every exhibit with the flags that it carries, from its shipped PTX: what is said, and the exit code.
 #[test]
@@ -252,4 +252,70 @@ fn the_exhibits_ptx_is_fresh() {
         count += 1;
     }
     assert_eq!(count, 29);
+}
+
+/// With a text in place of another the kernel is wrong, and the change that makes it right is named.
+#[track_caller]
+fn cured(name: &str, (command, words): (&str, &str), kernel: &str, cases: &[(&str, &str, &str)]) {
+    let right = on(&format!("mend-{name}"), command, kernel, words);
+    assert_eq!(right.code, 0, "{name}: {right:?}");
+    for (from, to, cure) in cases {
+        assert!(kernel.contains(from), "{from}");
+        let output = on(&format!("mend-{name}"), command, &kernel.replace(from, to), words);
+        let text = output.stdout + &output.stderr;
+        assert!(output.code == 1 && text.contains(cure), "{from} → {to}: {cure:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn the_small_change_that_cures_a_kernel_is_named() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(const float* in, int ldi, float* out, int ldo, int rows, int columns) {
+    int i = blockIdx.z * 8 + threadIdx.y, j = threadIdx.x, whole = columns / 8 * 8;
+    if (i >= rows) return;
+    if (j < whole) out[i * ldo + j] = in[(rows - 1 - i) * ldi + j];
+    if (j >= whole && j < columns)
+        out[i * ldo + j] = in[(rows - 1 - i) * ldi + j];
+}
+";
+    let file = scratch("mend-numbers").join("in");
+    let written = scratch("mend-written").join("out");
+    let number = |row: usize, column: usize| (row * 31 + column * 7) as f32 % 97.0 + 1.0;
+    let numbers = |rows: usize, apart: usize, of: &dyn Fn(usize, usize) -> f32| -> Vec<u8> {
+        (0..rows * apart).flat_map(|at| of(at / apart, at % apart).to_le_bytes()).collect()
+    };
+    fs::write(&file, numbers(24, 41, &number)).unwrap();
+    fs::write(&written, numbers(24, 37, &|row, column| if column < 29 { number(23 - row, column) } else { 0.0 }))
+        .unwrap();
+    let words = format!(
+        "--grid 1,1,3 --block 32,8 --arg in:f32[984]=@{} --arg 41 --arg out:f32[888]=zeros --arg 37 --arg 24 --arg 29 --expect out=@{}",
+        file.display(),
+        written.display()
+    );
+    let cases = [
+        (
+            "whole) out[i * ldo + j] = in[(rows - 1 - i) * ldi",
+            "whole) out[i * ldo + j] = in[(rows - 1 - i) * ldo",
+            "with `ldi` in the place of `ldo` at k.cu:4 every element is right",
+        ),
+        ("j < columns)", "j < rows)", "with `columns` in the place of `rows` at k.cu:5 every element is right"),
+    ];
+    cured("leading", ("sanitize", &words), kernel, &cases);
+    let kernel = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {
+    int row = blockIdx.x, lane = threadIdx.x;
+    float mine = 0;
+    for (int j = 0; j < 32; ++j) {
+        float p = 0;
+        for (int k = lane; k < K; k += 32) p += A[row * K + k] * B[k * N + j];
+        for (int o = 16; o > 0; o >>= 1) p += __shfl_xor_sync(~0u, p, o);
+        if (lane == j) mine = p;
+    }
+    C[row * N + lane] = mine;
+}
+";
+    let cases = [("__shfl_xor_sync", "__shfl_down_sync", "with `__shfl_xor_sync` in the place of `__shfl_down_sync`")];
+    let words = "--backend emulator --alone --m 20 --n 32 --k 96 --grid M --block 32";
+    cured("lanes", ("try", words), kernel, &cases);
 }

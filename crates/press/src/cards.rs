@@ -14,8 +14,8 @@ use gemm::kernel::{Resources, numbers, shipped};
 use gemm::{Build, Error, Level};
 use lab::cards::record::{ARCHITECTURES, Row, compilers, read, unlike};
 use lab::cards::{RECORD, overview};
-use lab::markdown::markdown;
 use lab::output::note;
+use lab::table::markdown;
 use levels::{LEVELS, dtypes};
 use rayon::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The forms of a product on an H100, as a table of a page: from what the example `forms` of `summit` said there.
 
-use lab::markdown::markdown;
+use lab::table::markdown;
 
 /// What the example said.
 pub const RECORD: &str = "book/records/h100-forms.txt";

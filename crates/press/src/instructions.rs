@@ -3,7 +3,7 @@
 
 use gemm::Error;
 
-use lab::markdown::markdown;
+use lab::table::markdown;
 
 /// What the tables are made of, in the repository.
 pub const TABLE: &str = "crates/emulator/tests/data/isa-9.0.txt";

@@ -3,10 +3,10 @@
 use gemm::{Dtype, Error, Shape};
 use levels::LEVELS;
 
-use lab::markdown::{MADE, markdown};
 use lab::record::Record;
 use lab::row::{Row, distinct};
 use lab::table::maybe;
+use lab::table::{MADE, markdown};
 
 const NAIVE: &str = "level0-naive coalesced";
 const UNCOALESCED: &str = "level0-naive uncoalesced";

@@ -156,6 +156,22 @@ fn registers_of_all_warpgroups_fit_on_the_multiprocessor() {
 }
 
 #[test]
+fn registers_of_all_warpgroups_are_those_of_the_launch() {
+    // 384 threads are launched with 168 registers each, 64512 in all, where the bounds of the launch say so.
+    let of = |few: u32, many: u32| {
+        let text = format!(
+            ".visible .entry k(.param .u64 out)\n.maxntid 384, 1, 1\n.minnctapersm 1\n{{\n{REGISTERS}shr.u32 %r1, %t, 5;\nsetp.lt.u32 %p1, %r1, 8;\n\
+             @%p1 bra MANY;\nsetmaxnreg.dec.sync.aligned.u32 {few};\nbra END;\nMANY: setmaxnreg.inc.sync.aligned.u32 {many};\nEND: ret;\n}}\n"
+        );
+        run(&text, Launch::new(1, 384), 1)
+    };
+    assert!(of(24, 240).is_ok() && of(40, 232).is_ok(), "just as many");
+    let fault = of(32, 240).expect_err("1024 too many");
+    let said = "registers set to 65536 for the warpgroups of a thread block, of 64512: 168 for each of 384 threads at the launch";
+    assert!(fault.kind == FaultKind::Barrier && fault.message.contains(said), "{fault}");
+}
+
+#[test]
 fn registers_are_set_anew_in_each_block() {
     // In the first block all warps do; in the second one alone.
     let body = "setp.eq.u32 %p1, %block, 0;\nsetp.eq.u32 %p2, %r1, 0;\n@%p1 bra SET;\n@!%p2 bra END;\nSET: setmaxnreg.dec.sync.aligned.u32 40;\nEND:";

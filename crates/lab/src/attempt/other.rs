@@ -44,7 +44,9 @@ pub fn propose(attempt: &Try, candidate: &Candidate, report: &Report, reading: O
     // Some kernels take whole tiles only, and the smaller problem has none.
     let shape = report.shape;
     let small = shape.m.max(shape.n).max(shape.k) <= WHOLE;
-    let shapes = [judge::smaller(&shape)].into_iter().chain(small.then_some(shape));
+    // Nor does one tell anything on which the kernel is right as it stands.
+    let shapes = [judge::smaller(&shape)].into_iter().filter(|smaller| !is_right(attempt, candidate, *smaller));
+    let shapes = shapes.chain(small.then_some(shape));
     let all = || arguments(attempt, candidate, !report.overwritten.is_empty()).into_iter();
     let right = shapes.filter_map(|shape| all().find(|(other, _)| is_right(other, candidate, shape))).next();
     let found = right.map(|(_, hint)| note(&format!("hint: every element is right {hint}")));
@@ -273,7 +275,8 @@ pub fn propose_after_fault(
     if OF_PLACES.iter().chain(&["race on C"]).any(|words| first.contains(words)) {
         let shape = super::shape(&attempt.sizes);
         let varied = varied::sizes(attempt, candidate, shape, first.contains("no multiple of"))
-            .or_else(|| varied::launch(attempt, candidate, shape, first.contains("race on C")));
+            .or_else(|| varied::launch(attempt, candidate, shape, first.contains("race on C")))
+            .or_else(|| varied::mended(attempt, candidate, shape));
         if let Some(text) = varied {
             return note(&format!("hint: {text}"));
         }

@@ -3,6 +3,7 @@
 use gemm::check::Check;
 
 use gemm::facts::{Extras, Facts, Ran};
+use gemm::kernel::Kernel;
 use gemm::problem::{Fill, Problem};
 use gemm::task::Task;
 use gemm::{Dim3, Error, Shape, emulated, judge};
@@ -12,7 +13,13 @@ use super::{Try, operands, problem, task};
 use crate::candidate::Candidate;
 use crate::probe::MOST;
 use crate::probe::launches::{self, Known, Launch};
+use crate::probe::mend;
 
+/// Multiply-adds of all launches together by which a change is looked for.
+const OF_CHANGES: u64 = 1 << 26;
+/// Warp instructions that a block may execute then, beside one for so many multiply-adds: a change may make a loop endless.
+const SHORT: u64 = 20_000;
+const BLOCKS: u64 = 8;
 /// Every usual tile divides it.
 const WHOLE: u32 = 128;
 /// Multiples that are tried for the least that will do.
@@ -50,7 +57,12 @@ fn with(shape: Shape, side: Side, size: u32) -> Shape {
 }
 
 /// Whether nothing is wrong on these sizes, with the launch changed; nothing where that is cut off.
-fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape, change: impl Fn(&mut Task)) -> Option<bool> {
+fn is_right<'a>(
+    attempt: &Try,
+    candidate: &'a Candidate,
+    shape: Shape,
+    change: impl Fn(&mut Task<'a>),
+) -> Option<bool> {
     let ran = || -> Result<Option<bool>, Error> {
         let operands = operands(attempt, candidate, &shape)?;
         let problem = problem(attempt, shape, &operands)?;
@@ -84,6 +96,27 @@ pub fn trial(attempt: &Try, task: &Task, problem: &Problem, extras: Extras) -> R
         Err(error) if attempt.budget.failed(&error.to_string(), instruction_limit) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The small change of the kernel by which nothing is wrong, on few elements if it is wrong there.
+pub fn mended(attempt: &Try, candidate: &Candidate, shape: Shape) -> Option<String> {
+    let (_, choice) = candidate.written.as_ref()?;
+    let numbers = choice.kernel.parameters.iter().map(|one| (!one.pointer).then(|| one.name.clone()));
+    let (kernel, names): (_, Vec<Option<String>>) = (&candidate.kernel, numbers.collect());
+    // Of whole tiles a smaller problem has none.
+    let smaller = judge::smaller(&shape);
+    [Some(smaller), Some(shape).filter(|shape| *shape != smaller)].into_iter().flatten().find_map(|shape| {
+        let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
+        let mut short = attempt.clone();
+        short.how.instruction_limit = short.how.instruction_limit.min(work / BLOCKS + SHORT);
+        if is_right(attempt, candidate, shape, |_| ()) != Some(false) {
+            return None;
+        }
+        mend::first((&kernel.ptx, &kernel.entry, &names), (OF_CHANGES / work.max(1)) as usize, &|ptx| {
+            let changed = Kernel { ptx: ptx.to_string(), ..kernel.clone() };
+            is_right(&short, candidate, shape, |task| task.kernel = &changed) == Some(true)
+        })
+    })
 }
 
 /// A grid of numbers, stretched to other sizes: its blocks have the smallest tiles of which these are enough.

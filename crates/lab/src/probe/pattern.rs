@@ -38,7 +38,6 @@ const SQUARES: [usize; 6] = [2, 4, 8, 16, 32, usize::MAX];
 const TILES: [usize; 6] = [4, 8, 16, 32, 64, 128];
 /// Bits in which an index may be kept that needs more, as a number's type or as a part of a word.
 pub const NARROW: std::ops::RangeInclusive<u32> = 8..=16;
-const LANES: usize = 32;
 /// Elements of 16 bytes, by their size.
 const CHUNKS: [usize; 4] = [4, 8, 16, 2];
 
@@ -123,19 +122,23 @@ pub fn rule(all: &[Exchange], right: &[[usize; 2]], factor: Factor) -> Option<St
                 .to_string(),
         );
     }
-    let in_tiles = every(&|[l, k], [l2, k2]| k == k2 && l / LANES == l2 / LANES);
-    let by_step = all.iter().any(|a| all.iter().any(|b| a.wanted[0] == b.wanted[0] && a.got[0] != b.got[0]));
-    if in_tiles && by_step {
-        return Some(format!(
-            "{line}s are exchanged with each other, and otherwise in each step along K: is the swizzle of the store that of the load?"
-        ));
-    }
     if every(&|[l, k], [l2, k2]| k == k2 && l ^ 1 == l2) {
         return Some(format!(
             "{line}s are exchanged in pairs: are the two elements of a vector, or two registers of a fragment, stored in their order?"
         ));
     }
-    every(&|[_, k], [_, k2]| k == k2).then(|| {
+    let same_step = every(&|[_, k], [_, k2]| k == k2);
+    // A line that comes in its own place in other steps is not whole.
+    let of_line = |line: usize| all.iter().filter(move |one| one.wanted[0] == line);
+    let by_step = all.iter().any(|a| of_line(a.wanted[0]).any(|b| a.got[0] != b.got[0]))
+        || right.iter().any(|[line, _]| of_line(*line).next().is_some());
+    if same_step && by_step {
+        return Some(format!(
+            "{line}s are exchanged with each other, and otherwise in each step along K: is the swizzle by which the tile of {name} is stored that by which it is \
+             loaded, one formula of its row and column with one mask (`column ^ (row & mask)`)?"
+        ));
+    }
+    same_step.then(|| {
         format!("whole {line}s are exchanged: is the {line} by which {name} is loaded that by which C is stored?")
     })
 }

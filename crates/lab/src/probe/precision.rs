@@ -31,6 +31,9 @@ impl Probe<'_> {
                         "A * B is right, and {what} is added {times:.0} times: where several blocks sum a part of K each (split-K), or a loop stores \
                          several times, one alone adds it, as that of `blockIdx.z == 0`"
                     ),
+                    _ if beta != 1.0 && (times / beta - 1.0).abs() < 1e-3 => {
+                        format!("A * B is right, and {name} is multiplied by beta twice before it is added")
+                    }
                     _ => format!("A * B is right, and {what} is added {times:.3} times"),
                 });
             }

@@ -12,8 +12,8 @@ use super::{CHECKED, square};
 use crate::attempt::{Flags, Ready};
 use crate::candidate::File;
 use crate::flags::How;
-use crate::markdown::markdown;
 use crate::row::{Kind, Row};
+use crate::table::markdown;
 use crate::table::maybe;
 
 /// Off the tiles of most kernels, in every direction; and the same for a kernel with one size.

@@ -13,10 +13,10 @@ use predict::models;
 use super::access::Access;
 use super::points::is_cpu;
 use super::{CHECKED, Command, Found, middle, named};
-use crate::markdown::markdown;
 use crate::predicted;
 use crate::provenance;
 use crate::row::{Kind, Row, distinct};
+use crate::table::markdown;
 use crate::table::{maybe, number, percent};
 
 /// The wrong kernel, and what is said of it.

@@ -51,6 +51,9 @@ fn rule(got: &[f64], wanted: &[f64], wrong: &[usize]) -> Option<String> {
     if all(&|at| got[at].is_nan()) {
         return Some("all of these are NaN: is there a variable without a value, or an infinity".to_string());
     }
+    if let Some(text) = cut(got, wanted, wrong) {
+        return Some(text);
+    }
     if all(&|at| got[at] == 0.0) {
         return Some("all of these are 0: does what is summed come there".to_string());
     }
@@ -88,6 +91,37 @@ fn rule(got: &[f64], wanted: &[f64], wrong: &[usize]) -> Option<String> {
     (largest < 0.02).then(|| {
         format!("each is within {largest:.0e} of what is expected: is the sum, or a factor, kept in fewer bits, or `--tolerance` too small for sums in this type")
     })
+}
+
+/// What is cut, or is not: at 0, at the ends of a range, or behind the point.
+fn cut(got: &[f64], wanted: &[f64], wrong: &[usize]) -> Option<String> {
+    let all = |holds: &dyn Fn(f64, f64) -> bool| wrong.iter().all(|at| holds(got[*at], wanted[*at]));
+    let least = wanted.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = wanted.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let some = |holds: &dyn Fn(f64, f64) -> bool| {
+        got.iter().zip(wanted).filter(|(got, wanted)| holds(**got, **wanted)).count() > 1
+    };
+    if all(&|got, wanted| wanted == 0.0 && got < 0.0) && some(&|got, wanted| got > 0.0 && near(got, wanted)) {
+        return Some("what is negative is to come as 0, and comes as it is: is the `max(x, 0)` of a ReLU missing, or before the last that is added".to_string());
+    }
+    if all(&|got, wanted| got == 0.0 && wanted < 0.0) && some(&|got, wanted| got > 0.0 && near(got, wanted)) {
+        return Some("what is negative comes as 0: is a limit of a range 0 that is to be less (-128 of signed bytes), is a value taken as an unsigned one, or is there a ReLU too many".to_string());
+    }
+    let at_ends = all(&|_, wanted| wanted == least || wanted == most);
+    let several = |end: f64| wanted.iter().filter(|wanted| **wanted == end).count() > 1;
+    let ends = wrong.iter().all(|at| several(wanted[*at])) && least < 0.0 && most > 0.0;
+    let is_whole = |numbers: &[f64]| numbers.iter().all(|number| number.fract() == 0.0);
+    if at_ends && ends && is_whole(wanted) && some(&|got, wanted| got == wanted && least < wanted && wanted < most) {
+        return Some(format!(
+            "only those are wrong that are to be {least} or {most}, the ends of the range, and others come: a conversion to a narrow type wraps around. Is each value \
+             kept within both ends before it, `min(max(x, {least}), {most})`"
+        ));
+    }
+    let to_zero = |got: f64, wanted: f64| (got - wanted).abs() == 1.0 && got.abs() < wanted.abs();
+    if is_whole(wanted) && all(&to_zero) {
+        return Some("each is 1 too near to 0: is what is behind the point cut off, where it is to be rounded (`__float2int_rn`, `rintf`)".to_string());
+    }
+    None
 }
 
 /// How many rows the matrix has that comes transposed.
@@ -176,6 +210,18 @@ mod tests {
             let got: Vec<f64> = (0..96).map(got).collect();
             alike(&got, &wanted, &|at| !near(got[at], wanted[at])).unwrap_or_default()
         };
+        let signed: Vec<f64> = (0..96).map(|at| f64::from(at * at % 97) * 5.0 - 200.0).collect();
+        let whole = |wanted: &dyn Fn(f64) -> f64, got: &dyn Fn(f64) -> f64| {
+            let of = |how: &dyn Fn(f64) -> f64| signed.iter().map(|number| how(*number)).collect::<Vec<f64>>();
+            let (got, wanted) = (of(got), of(wanted));
+            alike(&got, &wanted, &|at| got[at] != wanted[at]).unwrap_or_default()
+        };
+        let byte = |number: f64| number.clamp(-128.0, 127.0);
+        assert!(whole(&|x| x.max(0.0), &|x| x).contains("ReLU missing"));
+        assert!(whole(&byte, &|x| byte(x).max(0.0)).contains("-128 of signed bytes"));
+        assert!(whole(&byte, &|x| f64::from(x as i32 as i8)).contains("to be -128 or 127, the ends of the range"));
+        assert!(whole(&byte, &|x| if x < 127.0 { byte(x) } else { -8.0 }).contains("`min(max(x, -128), 127)`"));
+        assert!(whole(&|x| x, &|x| if x % 3.0 == 0.0 { x - x.signum() } else { x }).contains("`__float2int_rn`"));
         let rules: [(&dyn Fn(usize) -> f64, &str); 10] = [
             (&|at| wanted[at] * 1.5, "each is 1.5000 times what is expected"),
             (

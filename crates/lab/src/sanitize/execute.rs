@@ -5,7 +5,7 @@ use std::ops::Range;
 use common::progress::of_blocks;
 use emulator::stream::Stream;
 use emulator::{
-    Argument, Buffer, Counters, Device, DeviceError, Dim3, Fault, Launch, LaunchError, Printed, Report, Schedule,
+    Argument, Buffer, Counters, Device, DeviceError, Dim3, Fault, Kernel, Launch, LaunchError, Printed, Report, Schedule,
     Warning,
 };
 use gemm::Error;
@@ -131,18 +131,30 @@ pub fn with(
     by: Option<other::Launch>,
     instruction_limit: u64,
 ) -> Result<(Vec<Contents>, Counters), String> {
+    let kernels: Vec<&Kernel> = plan.launches.iter().map(|launch| &launch.kernel).collect();
+    of(plan, &kernels, others, by, instruction_limit)
+}
+
+/// The same with other kernels.
+pub fn of(
+    plan: &Plan,
+    kernels: &[&Kernel],
+    others: &[(usize, &[u8])],
+    by: Option<other::Launch>,
+    instruction_limit: u64,
+) -> Result<(Vec<Contents>, Counters), String> {
     let (mut device, buffers) = made(plan).map_err(|error| error.to_string())?;
     let mut counted = Counters::default();
     for (index, bytes) in others {
         let Some(buffer) = buffers[*index] else { return Err("there is no such buffer".to_string()) };
         device.write(buffer, bytes).map_err(|error| error.to_string())?;
     }
-    for planned in &plan.launches {
+    for (planned, kernel) in plan.launches.iter().zip(kernels) {
         let (mut how, arguments) = how(&mut device, planned, &buffers, Schedule::FirstFirst, instruction_limit);
         if let Some(by) = by {
             (how.grid, how.block, how.dynamic_shared) = (by.grid, by.block, by.shared);
         }
-        counted += &device.launch(&planned.kernel, how, &arguments).map_err(|error| error.to_string())?.total;
+        counted += &device.launch(kernel, how, &arguments).map_err(|error| error.to_string())?.total;
     }
     Ok((contents(&mut device, plan, &buffers).map_err(|error| error.to_string())?, counted))
 }

@@ -55,14 +55,26 @@ enum Added {
     Rows(usize),
 }
 
-/// Says of which elements a buffer is made that is to hold these.
+/// Says of which elements a buffer is made that is to hold these, and holds others. Where it is no product, blocks along z may have one each.
 pub fn explain(
     plan: &Plan,
-    (c, wanted): (usize, &[f64]),
+    (c, wanted, got): (usize, &[f64], &[f64]),
     (ptx, sums): (&str, &[Summed]),
     limit: u64,
 ) -> Option<String> {
-    let product = find(plan, c, wanted)?;
+    let deep = plan.launches.iter().map(|launch| launch.grid.z as usize).max().unwrap_or(1);
+    let product = match find(plan, c, wanted, 1) {
+        None if deep > 1 && wanted.len().is_multiple_of(deep) && got.len() == wanted.len() => {
+            let product = find(plan, c, wanted, deep)?;
+            let plane = wanted.len() / deep;
+            let near = |at: usize| (got[at] - wanted[at]).abs() <= NEAR * wanted[at].abs().max(1.0);
+            if (0..plane).all(near) {
+                return product.of_plane(plan, &got[plane..2 * plane]);
+            }
+            product
+        }
+        found => found?,
+    };
     let probed = |problem: &Problem| launched(plan, &product, problem, limit);
     let plain = product.problem(plan).ok()?;
     let names = [0, 1].map(|factor: usize| plan.buffers[product.buffers[factor]].name.as_str());
@@ -102,6 +114,35 @@ fn launched(plan: &Plan, product: &Product, problem: &Problem, limit: u64) -> Re
 }
 
 impl Product {
+    /// Where in A and B the second of several products is taken from, which lie one behind the other, if it is not from the second of each.
+    fn of_plane(&self, plan: &Plan, got: &[f64]) -> Option<String> {
+        let [m, n, k] = [self.shape.m, self.shape.n, self.shape.k].map(|size| size as usize);
+        let sizes = [(0, "0"), (m * k, "M * K"), (k * n, "K * N"), (m * n, "M * N"), (m, "M"), (n, "N"), (k, "K")];
+        let [a, b] = [0, 1].map(|place: usize| numbers(&plan.buffers[self.buffers[place]]));
+        let (a, b) = (a?, b?);
+        let own = [sizes[1], sizes[2]];
+        let form = (self.shape, self.turned, self.leading);
+        let taken = |from: [usize; 2]| {
+            let of = [a.get(from[0]..)?, b.get(from[1]..)?];
+            let whole = of[0].len() >= m * k && of[1].len() >= k * n;
+            let (alpha, beta) = whole.then(|| fit(form, [of[0], of[1], &vec![0.0; got.len()], got], EXACT))??;
+            (alpha == self.alpha && beta == 0.0).then_some(())
+        };
+        let pairs = sizes.iter().flat_map(|of_a| sizes.iter().map(move |of_b| [*of_a, *of_b]));
+        let mut fitting = pairs.filter(|[of_a, of_b]| taken([of_a.0, of_b.0]).is_some());
+        let found = fitting.next().filter(|found| found.iter().zip(own).any(|(one, own)| one.0 != own.0))?;
+        let said = |place: usize| {
+            let name = &plan.buffers[self.buffers[place]].name;
+            let ((from, what), (right, meant)) = (found[place], own[place]);
+            (from != right).then(|| match from {
+                0 => format!("{name} of the first one again: a batch of {name} is {right} elements ({meant}) behind the one before"),
+                _ => format!("{name} from its element {from} on ({what}), and its own is from {right} on: a batch of {name} is {meant} elements behind the one before"),
+            })
+        };
+        let texts: Vec<String> = [0, 1].into_iter().filter_map(said).collect();
+        Some(format!("the first product along z is right, and the second is made with {}", texts.join("; and with ")))
+    }
+
     fn problem(&self, plan: &Plan) -> Result<Problem, Error> {
         let element = |index: usize| matrix_element(&plan.buffers[index]).unwrap_or(Float::F32);
         let stored = stored(self.shape, self.turned);
@@ -138,13 +179,18 @@ fn numbers(planned: &Planned) -> Option<Vec<f64>> {
     Some(bytes.chunks_exact(planned.element.bytes()).map(|bytes| planned.element.number(bytes).to_f64()).collect())
 }
 
-/// The one product of two buffers that these elements are.
-fn find(plan: &Plan, c: usize, wanted: &[f64]) -> Option<Product> {
+/// The one product of two buffers that these elements are; or the first of so many, which lie one behind the other in each buffer.
+fn find(plan: &Plan, c: usize, wanted: &[f64], deep: usize) -> Option<Product> {
     matrix_element(&plan.buffers[c])?;
-    let before = numbers(&plan.buffers[c]).unwrap_or_else(|| vec![0.0; wanted.len()]);
+    let first = |mut numbers: Vec<f64>| {
+        numbers.truncate(if numbers.len().is_multiple_of(deep) { numbers.len() / deep } else { numbers.len() });
+        numbers
+    };
+    let wanted = &wanted[..wanted.len() / deep];
+    let before = numbers(&plan.buffers[c]).map_or_else(|| vec![0.0; wanted.len()], first);
     let others = (0..plan.buffers.len()).filter(|index| *index != c);
     let factors: Vec<(usize, Vec<f64>)> =
-        others.filter_map(|index| Some((index, numbers(&plan.buffers[index])?))).collect();
+        others.filter_map(|index| Some((index, first(numbers(&plan.buffers[index])?)))).collect();
     let numbers = whole_arguments(plan);
     let fitting = |added: Added, before: &[f64], near: f64| {
         let mut found: Vec<Product> = Vec::new();

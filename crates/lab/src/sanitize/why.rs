@@ -1,6 +1,6 @@
 //! Why something else comes out than is expected: what was noted, by which other launch it would come, and of what a product is made.
 
-use emulator::Schedule;
+use emulator::{Module, Schedule};
 use gemm::Dim3;
 use gemm::sums::sums;
 
@@ -13,9 +13,13 @@ use super::plan::{Plan, Planned, PlannedLaunch};
 use super::{Sanitize, execute, product};
 use crate::candidate::Kernels;
 use crate::probe::launches::{self, Budget, Known, Launch};
+use crate::probe::mend;
 
 /// Blocks of a grid that is launched again and again, at most.
 const BLOCKS: u64 = 1024;
+/// Warp instructions of all launches together by which a change is looked for, and those of one that a fault ended.
+const OF_CHANGES: u64 = 20_000_000;
+const UNKNOWN: u64 = 200_000;
 /// Faults that another launch may be without.
 const OF_A_LAUNCH: [&str; 3] = ["past the end", "uninitialised", "never written"];
 
@@ -76,14 +80,21 @@ pub fn hints(
     if let Some(text) = launched {
         return vec![text];
     }
-    let Some(ran) = whole.filter(|_| unexpected) else { return Vec::new() };
+    let mended = || mended((kernels, plan), flags, whole).filter(|_| is_small);
+    let Some(ran) = whole.filter(|_| unexpected) else { return mended().into_iter().collect() };
     let noted = ran.reports.iter().flat_map(|report| &report.circumstances);
     let mut hints: Vec<String> = noted.map(|circumstance| circumstance.to_string()).collect();
+    hints.extend(mended());
     let summed = plan.launches.first().map(|launch| sums(ptx, launch.kernel.name())).unwrap_or_default();
     for word in expected.iter().filter(|expected| !expected.holds && is_small).map(|expected| &expected.expected) {
         let wanted = expect::wanted(plan, word, flags.seed);
-        hints
-            .extend(wanted.and_then(|(index, wanted)| product::explain(plan, (index, &wanted), (ptx, &summed), limit)));
+        hints.extend(wanted.and_then(|(index, wanted)| {
+            let element = plan.buffers[index].element;
+            let bytes = ran.buffers[index].all().unwrap_or_default();
+            let got: Vec<f64> =
+                bytes.chunks_exact(element.bytes()).map(|bytes| element.number(bytes).to_f64()).collect();
+            product::explain(plan, (index, &wanted, &got), (ptx, &summed), limit)
+        }));
     }
     if hints.is_empty() && expected.iter().any(|expected| !expected.holds && !tells(expected)) {
         hints.extend(SHUFFLES.into_iter().filter_map(|(opcode, text)| of_shuffles(ptx, opcode, text)));
@@ -149,6 +160,33 @@ fn tells(expected: &Expected) -> bool {
     expected.wraps.is_some() || expected.alike.as_ref().is_some_and(|alike| !alike.contains("which block, thread"))
 }
 
+/// By which small change of one of its kernels.
+fn mended((kernels, plan): (&Kernels, &Plan), flags: &Sanitize, whole: Option<&Ran>) -> Option<String> {
+    let executed: Option<u64> =
+        whole.map(|ran| ran.reports.iter().map(|report| report.total.warp_instructions()).sum());
+    let blocks = plan.launches.iter().map(|launch| launch.grid.count()).max().unwrap_or(1);
+    let executed = executed.unwrap_or(UNKNOWN).max(1000);
+    let limit = flags.instruction_limit.min(4 * executed / blocks.max(1) + 1000);
+    let tries = (OF_CHANGES / executed) as usize;
+    let ptx = kernels.kernel.ptx.as_str();
+    plan.launches.iter().enumerate().find_map(|(index, launch)| {
+        let numbers = |kernel: &cuda_source::Kernel| -> Vec<Option<String>> {
+            kernel.parameters.iter().map(|one| (!one.pointer).then(|| one.name.clone())).collect()
+        };
+        let names = kernels.written(&launch.entry).map(numbers).unwrap_or_default();
+        mend::first((ptx, launch.kernel.name(), &names), tries, &|ptx| {
+            let made = Module::parse(ptx).and_then(|module| module.kernel(launch.kernel.name()));
+            let Ok(other) = made else { return false };
+            let with = |(at, launch): (usize, &'_ PlannedLaunch)| {
+                if at == index { other.clone() } else { launch.kernel.clone() }
+            };
+            let all: Vec<_> = plan.launches.iter().enumerate().map(with).collect();
+            let all: Vec<_> = all.iter().collect();
+            execute::of(plan, &all, &[], None, limit).is_ok_and(|(after, _)| is_expected(plan, flags, &after))
+        })
+    })
+}
+
 /// By which other launch all would be as expected, of a plan with one.
 fn launch(plan: &Plan, flags: &Sanitize, (known, place): (Known, Option<&str>)) -> Option<String> {
     let budget = Budget::default();
@@ -175,10 +213,14 @@ fn is_right(plan: &Plan, flags: &Sanitize, (by, budget): (Launch, &Budget)) -> O
         }
         Err(why) => return (!budget.failed(&why, limit)).then_some(false),
     };
+    Some(is_expected(plan, flags, &after))
+}
+
+fn is_expected(plan: &Plan, flags: &Sanitize, after: &[Contents]) -> bool {
     // A tolerance in relation to each number's size may be too small for a few sums near 0.
     let holds = |word: &String| {
-        let one = expect::expect(plan, &after, word, flags.tolerance, flags.seed);
+        let one = expect::expect(plan, after, word, flags.tolerance, flags.seed);
         one.is_ok_and(|one| one.holds || one.wrong * FEW <= one.of)
     };
-    Some(flags.expect.iter().all(holds))
+    flags.expect.iter().all(holds)
 }

@@ -89,9 +89,19 @@ impl Worker<'_> {
             all += group[some].count * (group.len() * LANES) as u32;
             last = Some((first, group[some].at));
         }
+        // Registers are given to a warp in eights, and a block has no more than it was launched with.
+        let (each, threads) =
+            (self.launched_registers().next_multiple_of(8), (self.state.registers.len() * LANES) as u32);
+        let limit = if each == 0 { POOL } else { POOL.min(each.saturating_mul(threads)) };
         match last {
-            Some((warp, at)) if all > POOL => {
-                let message = format!("registers set to {all} for the warpgroups of a thread block, of {POOL}");
+            Some((warp, at)) if all > limit => {
+                let launched = if each == 0 {
+                    String::new()
+                } else {
+                    format!(": {each} for each of {threads} threads at the launch")
+                };
+                let message =
+                    format!("registers set to {all} for the warpgroups of a thread block, of {limit}{launched}");
                 let hint = "those that need few give more back: by `setmaxnreg.dec`, before others take them";
                 Err(fault(FaultKind::Barrier, message, site(warp, at), hint))
             }
