@@ -3,8 +3,9 @@
 use crate::global::{BufferMemory, locate};
 use crate::machine::cpu::PLAIN;
 use crate::machine::lanes::{FULL, HALF, LANES, PatternShape, each, for_each_lane, mask_where};
-use crate::machine::state::global_pattern::Road;
-use crate::machine::state::warp::{Scratch, Warp};
+use crate::machine::state::global_pattern::{Pattern, Road};
+use crate::machine::state::tally::Traffic;
+use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::{Access, CONST_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Space, in_window};
 use crate::{Fault, FaultKind};
@@ -13,10 +14,9 @@ impl Worker<'_> {
     #[inline(always)]
     pub(crate) fn load<const CPU: u8>(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        warp.set_addresses(access, mask);
         match access.space {
             Space::Global => self.load_global(warp, index, mask),
-            Space::Shared => self.load_shared::<CPU>(warp, index, mask),
+            Space::Shared => self.access_shared::<CPU>(warp, index, mask, true),
             _ => self.access_rare(warp, index, mask, true),
         }
     }
@@ -24,19 +24,19 @@ impl Worker<'_> {
     #[inline(always)]
     pub(crate) fn store(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        warp.set_addresses(access, mask);
         match access.space {
-            Space::Shared => self.store_shared(warp, index, mask),
-            Space::Global => self.store_global(warp, index, mask),
+            Space::Shared => self.access_shared::<PLAIN>(warp, index, mask, false),
             _ => self.access_rare(warp, index, mask, false),
         }
     }
 
-    /// Generic addresses, by the window that they fall in, and the spaces that no kernel is slow for.
+    /// Generic addresses, by the window that they fall in, and all that no kernel is slow for.
     #[inline(never)]
     fn access_rare(&mut self, warp: &mut Warp, index: u32, mask: u32, load: bool) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
+        warp.set_addresses(access, mask);
         match access.space {
+            Space::Global => return self.access_global(warp, index, mask, load),
             Space::Local => return self.access_local(warp, index, mask, load),
             Space::Parameter => return self.load_constant(warp, index, mask, true),
             Space::Constant => return self.load_constant(warp, index, mask, false),
@@ -52,8 +52,7 @@ impl Worker<'_> {
             }
             warp.narrow_addresses(&all, here, window);
             match (window, load) {
-                (SHARED_WINDOW, true) => self.load_shared::<PLAIN>(warp, index, here)?,
-                (SHARED_WINDOW, false) => self.store_shared(warp, index, here)?,
+                (SHARED_WINDOW, _) => self.access_shared_anew(warp, index, here, load)?,
                 (LOCAL_WINDOW, _) => self.access_local(warp, index, here, load)?,
                 (_, true) => self.load_constant(warp, index, here, window == PARAMETER_WINDOW)?,
                 (_, false) => {
@@ -67,33 +66,52 @@ impl Worker<'_> {
             return Ok(());
         }
         warp.narrow_addresses(&all, rest, 0);
-        if load { self.load_global(warp, index, rest) } else { self.store_global(warp, index, rest) }
+        self.access_global(warp, index, rest, load)
     }
 
+    /// A load whose lanes' addresses lie as they did before is done here, if nobody watches.
     #[inline(always)]
     fn load_global(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        let home = self.home(warp, access, mask)?;
-        let shape = self.count_global(warp, access, index, mask, home);
-        match home {
-            Some(buffer) => self.load_from(warp, access, buffer, mask, shape),
-            None => self.each_buffer(warp, mask, |worker, warp, buffer, mask| {
-                worker.load_from(warp, access, buffer, mask, PatternShape::Other)
-            }),
+        let first = warp.first_address(access, mask);
+        let (buffer, offset) = locate(first);
+        if let Some(pattern) = self.caches.global[index as usize].last(first, Road::Cached)
+            && let Some(memory) = self.context.memory.buffers.get(buffer)
+            && pattern.spread.lies_within(offset as u64, access.bytes(), 0, memory.bytes as u64)
+            && warp.is_spread(access, mask, &pattern.spread)
+            && !(memory.freed || memory.watch.is_some() || self.asks_of_written(warp, memory) || access.ordered())
+        {
+            count(&mut self.tally.global[index as usize], pattern, mask);
+            pattern.sectors.iter().for_each(|relative| memory.touch_sector(((offset >> 5) + relative) as usize));
+            load_values(memory, warp, access, mask, pattern.shape, |lane| {
+                pattern.spread.at(offset as u64, lane) as usize
+            });
+            return Ok(());
         }
+        self.access_rare(warp, index, mask, true)
     }
 
-    #[inline(always)]
-    fn store_global(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+    /// A load or store by the addresses at hand.
+    fn access_global(&mut self, warp: &mut Warp, index: u32, mask: u32, load: bool) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
         let home = self.home(warp, access, mask)?;
-        self.count_global(warp, access, index, mask, home);
-        match home {
-            Some(buffer) => self.store_to(warp, access, buffer, mask),
-            None => {
+        let shape = self.count_global(warp, access, index, mask, home);
+        match (home, load) {
+            (Some(buffer), true) => self.load_from(warp, access, buffer, mask, shape),
+            (Some(buffer), false) => self.store_to(warp, access, buffer, mask),
+            (None, true) => self.each_buffer(warp, mask, |worker, warp, buffer, mask| {
+                worker.load_from(warp, access, buffer, mask, PatternShape::Other)
+            }),
+            (None, false) => {
                 self.each_buffer(warp, mask, |worker, warp, buffer, mask| worker.store_to(warp, access, buffer, mask))
             }
         }
+    }
+
+    /// Whether it matters which bytes of a buffer are written, or which registers hold what is not.
+    #[inline(always)]
+    fn asks_of_written(&self, warp: &Warp, memory: &BufferMemory) -> bool {
+        self.context.sanitize && (memory.written.get().is_some() || warp.taint.is_some())
     }
 
     /// The one buffer that all lanes access, within its bounds and aligned; `None` if they are several.
@@ -193,11 +211,7 @@ impl Worker<'_> {
         // (Lanes that do not run have the place of the first one that does.)
         let first = addresses[0];
         let pattern = self.caches.global[index as usize].pattern(mask, first, addresses, access.bytes(), road);
-        let traffic = &mut self.tally.global[index as usize];
-        traffic.requests += 1;
-        traffic.lanes += u64::from(mask.count_ones());
-        traffic.cost += u64::from(pattern.cost.sectors);
-        traffic.ideal += u64::from(pattern.cost.ideal_sectors);
+        count(&mut self.tally.global[index as usize], pattern, mask);
         let buffers = &self.context.memory.buffers;
         match home {
             Some(buffer) => {
@@ -229,23 +243,11 @@ impl Worker<'_> {
         if memory.watch.is_some() {
             self.watch_read(warp, access, buffer, mask)?;
         }
-        if self.context.sanitize && (memory.written.get().is_some() || warp.taint.is_some()) {
+        if self.asks_of_written(warp, memory) {
             self.load_taint(warp, access, memory, mask);
         }
-        let base = self.context.memory.address(buffer as u32);
-        if access.element_bytes == 4 && !access.wide {
-            load_words(memory, warp, access, mask, base, shape);
-            if access.ordered() {
-                self.polled_load(warp, access, mask);
-            }
-            return Ok(());
-        }
-        for element in 0..access.elements {
-            let within = (element * access.element_bytes) as usize;
-            let offset = |lane: usize| (warp.scratch.addresses.0[lane] - base) as usize + within;
-            let out = for_each_lane(|lane| memory.load(offset(lane), access.element_bytes));
-            warp.set_loaded(access, element, &out, mask);
-        }
+        let (base, addresses) = (self.context.memory.address(buffer as u32), warp.scratch.addresses.0);
+        load_values(memory, warp, access, mask, shape, |lane| (addresses[lane] - base) as usize);
         if access.ordered() {
             self.polled_load(warp, access, mask);
         }
@@ -260,7 +262,7 @@ impl Worker<'_> {
             self.watch_write(warp, access, buffer, mask)?;
         }
         let base = self.context.memory.address(buffer as u32);
-        if self.context.sanitize && (memory.written.get().is_some() || warp.taint.is_some()) {
+        if self.asks_of_written(warp, memory) {
             self.store_taint(warp, access, memory, mask)?;
         } else if let Some(written) = memory.written.get() {
             for lane in each(mask) {
@@ -280,54 +282,48 @@ impl Worker<'_> {
     }
 }
 
-/// 32-bit elements into 32-bit registers, the common case.
 #[inline(always)]
-fn load_words(memory: &BufferMemory, warp: &mut Warp, access: &Access, mask: u32, base: u64, shape: PatternShape) {
-    let Warp { r, scratch, .. } = warp;
-    let Scratch { addresses, offsets } = &mut **scratch;
-    for lane in 0..LANES {
-        offsets.0[lane] = (addresses.0[lane].wrapping_sub(base) >> 2) as u32;
-    }
-    for (element, slot) in access.registers[..access.elements as usize].iter().enumerate() {
-        let register = &mut r[*slot as usize].0;
-        let first = offsets.0[0] as usize + element;
-        match shape {
-            PatternShape::Uniform => *register = [memory.load_word(first); LANES],
-            PatternShape::Row if access.elements == 1 => memory.load_row(first, register),
-            PatternShape::Halves | PatternShape::Twice => load_halves(memory, register, &offsets.0, element, shape),
-            _ if mask == FULL => {
-                for lane in 0..LANES {
-                    register[lane] = memory.load_word(offsets.0[lane] as usize + element);
-                }
-            }
-            _ => {
-                for lane in each(mask) {
-                    register[lane] = memory.load_word(offsets.0[lane] as usize + element);
-                }
-            }
-        }
-    }
+fn count(traffic: &mut Traffic, pattern: &Pattern, mask: u32) {
+    traffic.requests += 1;
+    traffic.lanes += u64::from(mask.count_ones());
+    traffic.cost += u64::from(pattern.cost.sectors);
+    traffic.ideal += u64::from(pattern.cost.ideal_sectors);
 }
 
-/// Words of which each half of the warp reads one, or both the same. (Apart, so that loads of other shapes keep their registers.)
-#[inline(never)]
-fn load_halves(
+/// Moves what lanes load into registers, given where in the buffer each reads.
+#[inline(always)]
+fn load_values(
     memory: &BufferMemory,
-    register: &mut [u32; LANES],
-    offsets: &[u32; LANES],
-    element: usize,
+    warp: &mut Warp,
+    access: &Access,
+    mask: u32,
     shape: PatternShape,
+    offset: impl Fn(usize) -> usize,
 ) {
-    let word = |lane: usize| memory.load_word(offsets[lane] as usize + element);
-    if shape == PatternShape::Halves {
-        register[..HALF].fill(word(0));
-        register[HALF..].fill(word(HALF));
-        return;
+    for element in 0..access.elements {
+        let within = (element * access.element_bytes) as usize;
+        if access.element_bytes != 4 || access.wide {
+            let out = for_each_lane(|lane| memory.load(offset(lane) + within, access.element_bytes));
+            warp.set_loaded(access, element, &out, mask);
+            continue;
+        }
+        let register = &mut warp.r[access.registers[element as usize] as usize].0;
+        let word = |lane: usize| memory.load_word((offset(lane) + within) / 4);
+        match shape {
+            PatternShape::Uniform => *register = [word(0); LANES],
+            PatternShape::Row if access.elements == 1 => memory.load_row(offset(0) / 4, register),
+            PatternShape::Halves => {
+                register[..HALF].fill(word(0));
+                register[HALF..].fill(word(HALF));
+            }
+            PatternShape::Twice => {
+                (0..HALF).for_each(|lane| register[lane] = word(lane));
+                register.copy_within(..HALF, HALF);
+            }
+            _ if mask == FULL => (0..LANES).for_each(|lane| register[lane] = word(lane)),
+            _ => each(mask).for_each(|lane| register[lane] = word(lane)),
+        }
     }
-    for lane in 0..HALF {
-        register[lane] = word(lane);
-    }
-    register.copy_within(..HALF, HALF);
 }
 
 /// What is wrong with an access at `offset` of a buffer, if anything is.

@@ -1,7 +1,7 @@
 //! Shared memory: loads, stores, their wavefronts, and who raced with whom.
 
 use crate::Fault;
-use crate::machine::cpu::{AVX512, pick};
+use crate::machine::cpu::{AVX512, PLAIN, pick};
 use crate::machine::lanes::{LANES, PatternShape, each, for_each_lane};
 use crate::machine::order::Kind;
 use crate::machine::state::cells::Cells;
@@ -14,37 +14,85 @@ use crate::program::Access;
 use crate::stamp::Stamp;
 
 impl Worker<'_> {
+    /// A load from, or a store to, shared memory by the addresses in registers.
     #[inline(always)]
-    pub(crate) fn load_shared<const CPU: u8>(
+    pub(crate) fn access_shared<const CPU: u8>(
         &mut self,
         warp: &mut Warp,
         index: u32,
         mask: u32,
+        load: bool,
+    ) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[index as usize];
+        match self.shared_again(warp, access, index, mask) {
+            Some(first) if load => self.load_shared_at::<CPU>(warp, index, mask, first),
+            Some(first) => self.store_shared_at(warp, index, mask, first),
+            None => {
+                warp.set_addresses(access, mask);
+                self.access_shared_anew(warp, index, mask, load)
+            }
+        }
+    }
+
+    /// The same by the addresses at hand.
+    #[inline(never)]
+    pub(crate) fn access_shared_anew(
+        &mut self,
+        warp: &mut Warp,
+        index: u32,
+        mask: u32,
+        load: bool,
     ) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
         if !self.set_offsets(warp, access) {
-            return self.load_elsewhere::<CPU>(warp, index, mask);
-        }
-        let stamp = self.stamp(warp, access.at);
-        let pattern = self.caches.shared[index as usize].pattern(access, mask, &warp.scratch.offsets.0, true);
-        count(&mut self.tally.shared[index as usize], pattern, mask);
-        if self.state.cells.is_empty() {
-            read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
-            if access.ordered() {
-                self.polled_load(warp, access, mask);
-            }
-            return Ok(());
+            return self.access_elsewhere(warp, index, mask, load);
         }
         // (Lanes that do not run have the place of the first one that does.)
         let first = warp.scratch.offsets.0[0];
-        let shift = self.context.program.shared_grain.trailing_zeros();
-        let suspicious = read_cells(&mut self.state.cells, pattern, first, shift, stamp, self.state.first_epoch);
-        read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
-        if self.shared_by_clocks() {
-            self.order_access(warp, access, mask, Target::Shared, Deed::new(Kind::Read, access.bytes()))?;
+        self.caches.shared[index as usize].pattern(access, mask, &warp.scratch.offsets.0, load);
+        match load {
+            true => self.load_shared_at::<PLAIN>(warp, index, mask, first),
+            false => self.store_shared_at(warp, index, mask, first),
         }
-        if suspicious || warp.taint.is_some() {
-            self.judge_shared_load(warp, access, mask, stamp)?;
+    }
+
+    /// Where the first lane is, if all lie as they did the last time, and all within the shared memory at hand.
+    #[inline(always)]
+    fn shared_again(&self, warp: &Warp, access: &Access, index: u32, mask: u32) -> Option<u32> {
+        let first = warp.first_address(access, mask);
+        let offset = first.wrapping_sub(self.state.base);
+        let spread = &self.caches.shared[index as usize].last(offset as u32)?.spread;
+        let (start, end) = (access.within.0, access.within.1.min(self.shared_bytes));
+        let inside = spread.lies_within(offset, access.bytes(), start.into(), end.saturating_sub(start).into());
+        (inside && warp.is_spread(access, mask, spread)).then_some(offset as u32)
+    }
+
+    /// A load whose pattern is the last one.
+    #[inline(always)]
+    fn load_shared_at<const CPU: u8>(
+        &mut self,
+        warp: &mut Warp,
+        index: u32,
+        mask: u32,
+        first: u32,
+    ) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[index as usize];
+        let pattern = self.caches.shared[index as usize].last(first).expect("its addresses lie so");
+        count(&mut self.tally.shared[index as usize], pattern, mask);
+        let (mut suspicious, mut judged) = (false, false);
+        if !self.state.cells.is_empty() {
+            let stamp = self.stamp(warp, access.at);
+            let shift = self.context.program.shared_grain.trailing_zeros();
+            suspicious = read_cells(&mut self.state.cells, pattern, first, shift, stamp, self.state.first_epoch);
+            suspicious |= warp.taint.is_some();
+            judged = suspicious || self.shared_by_clocks();
+        }
+        if judged {
+            warp.set_spread(&pattern.spread, self.state.base + u64::from(first), self.state.base);
+        }
+        read_words::<CPU>(&self.state.shared, warp, access, pattern, mask, first);
+        if judged {
+            self.judge_shared_load(warp, access, mask, suspicious)?;
         }
         if access.ordered() {
             self.polled_load(warp, access, mask);
@@ -52,43 +100,52 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// A store whose pattern is the last one.
     #[inline(always)]
-    pub(crate) fn store_shared(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+    fn store_shared_at(&mut self, warp: &mut Warp, index: u32, mask: u32, first: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        if !self.set_offsets(warp, access) {
-            return self.store_elsewhere(warp, index, mask);
-        }
-        let (stamp, under_way) = (self.stamp(warp, access.at), self.epoch_under_way());
-        self.state.wrote();
-        let pattern = self.caches.shared[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
+        let pattern = self.caches.shared[index as usize].last(first).expect("its addresses lie so");
         count(&mut self.tally.shared[index as usize], pattern, mask);
-        let shape = pattern.shape;
+        self.state.wrote();
         if !self.state.cells.is_empty() {
-            let first = warp.scratch.offsets.0[0];
+            let (stamp, under_way) = (self.stamp(warp, access.at), self.epoch_under_way());
             let shift = self.context.program.shared_grain.trailing_zeros();
             let lost =
                 self.state.copies_under_way > 0 && meets_copy(&self.state.cells, pattern, first, shift, under_way);
             let conflict = writes_conflict(&self.state.cells, pattern, first, shift, stamp);
-            if lost {
-                self.check_under_way(warp, access, mask)?;
+            if lost || conflict || warp.taint.is_some() || self.shared_by_clocks() {
+                warp.set_spread(&pattern.spread, self.state.base + u64::from(first), self.state.base);
+                self.judge_shared_store(warp, access, mask, (lost, conflict))?;
             }
-            if self.shared_by_clocks() {
-                self.order_access(warp, access, mask, Target::Shared, Deed::new(Kind::Write, access.bytes()))?;
-            } else if conflict {
-                self.judge_shared_store(warp, access, mask, stamp)?;
-            }
-            self.mark_written(warp, access, shape, mask, stamp);
         }
-        if shape == PatternShape::Row && access.bytes() == 4 && !access.wide {
-            let start = (warp.scratch.offsets.0[0] / 4) as usize;
+        let pattern = self.caches.shared[index as usize].last(first).expect("its addresses lie so");
+        let (row, at) =
+            (pattern.shape == PatternShape::Row, |lane: usize| pattern.spread.at(first.into(), lane) as u32);
+        if !self.state.cells.is_empty() {
+            let (stamp, shift) = (self.stamp(warp, access.at), self.context.program.shared_grain.trailing_zeros());
+            let cells = (access.bytes() >> shift) as usize;
+            if row && cells == 1 {
+                self.state.cells.mark_row((first >> shift) as usize, stamp);
+            } else {
+                for lane in each(mask) {
+                    let now = stamp.of_thread(stamp.thread() + lane as u32);
+                    self.state.cells.mark((at(lane) >> shift) as usize, cells, now);
+                }
+            }
+        }
+        if row && access.bytes() == 4 && !access.wide {
+            let start = (first / 4) as usize;
             self.state.shared[start..start + LANES].copy_from_slice(&warp.r[access.registers[0] as usize].0);
-            return Ok(());
-        }
-        for element in 0..access.elements {
-            for lane in each(mask) {
-                let at = warp.scratch.offsets.0[lane] + element * access.element_bytes;
-                write_shared(&mut self.state.shared, at, access.element_bytes, warp.stored(access, element, lane));
+        } else {
+            for element in 0..access.elements {
+                for lane in each(mask) {
+                    let at = at(lane) + element * access.element_bytes;
+                    write_shared(&mut self.state.shared, at, access.element_bytes, warp.stored(access, element, lane));
+                }
             }
+        }
+        if !self.state.cells.is_empty() && warp.taint.is_some() {
+            self.mark_unwritten(warp, access, mask);
         }
         Ok(())
     }
@@ -110,10 +167,22 @@ impl Worker<'_> {
             || writes_conflict(cells, pattern, first, shift, stamp)
     }
 
-    /// A load met a cell that an unordered thread wrote, or nobody: which lane is at fault?
+    /// A load met a cell that an unordered thread wrote, or nobody: which lane is at fault? Or the order model watches.
     #[inline(never)]
-    fn judge_shared_load(&self, warp: &mut Warp, access: &Access, mask: u32, stamp: Stamp) -> Result<(), Box<Fault>> {
-        let grain = self.context.program.shared_grain;
+    fn judge_shared_load(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        mask: u32,
+        suspicious: bool,
+    ) -> Result<(), Box<Fault>> {
+        if self.shared_by_clocks() {
+            self.order_access(warp, access, mask, Target::Shared, Deed::new(Kind::Read, access.bytes()))?;
+        }
+        if !suspicious {
+            return Ok(());
+        }
+        let (grain, stamp) = (self.context.program.shared_grain, self.stamp(warp, access.at));
         for lane in each(mask) {
             let now = stamp.of_thread(stamp.thread() + lane as u32);
             let at = warp.scratch.offsets.0[lane];
@@ -129,44 +198,44 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// A load of which not all addresses lie in the shared memory at hand: of other blocks' of the cluster, or a fault.
+    /// Not all addresses lie in the shared memory at hand: they are of other blocks' of the cluster, or a fault.
     #[inline(never)]
-    fn load_elsewhere<const CPU: u8>(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+    fn access_elsewhere(&mut self, warp: &mut Warp, index: u32, mask: u32, load: bool) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        let load = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
+        let deed = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
             let before = worker.tally.shared[index as usize];
-            worker.load_shared::<CPU>(warp, index, lanes)?;
+            worker.access_shared_anew(warp, index, lanes, load)?;
             if worker.state.owner != worker.state.block {
                 worker.tally.leave_to_peers(index as usize, before);
             }
             Ok(())
         };
-        match self.at_each_rank(warp, access, mask, load)? {
+        match self.at_each_rank(warp, access, mask, deed)? {
             Some(()) => Ok(()),
             None => Err(self.convict_shared_address(warp, access, mask)),
         }
     }
 
+    /// A store meets a copy under way or an earlier access of its epoch, or two of its lanes meet: is any of it harmful? Or the
+    /// order model watches.
     #[inline(never)]
-    fn store_elsewhere(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
-        let access = &self.context.program.accesses[index as usize];
-        let store = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
-            let before = worker.tally.shared[index as usize];
-            worker.store_shared(warp, index, lanes)?;
-            if worker.state.owner != worker.state.block {
-                worker.tally.leave_to_peers(index as usize, before);
-            }
-            Ok(())
-        };
-        match self.at_each_rank(warp, access, mask, store)? {
-            Some(()) => Ok(()),
-            None => Err(self.convict_shared_address(warp, access, mask)),
+    fn judge_shared_store(
+        &mut self,
+        warp: &Warp,
+        access: &Access,
+        mask: u32,
+        (lost, conflict): (bool, bool),
+    ) -> Result<(), Box<Fault>> {
+        if lost {
+            self.check_under_way(warp, access, mask)?;
         }
-    }
-
-    /// A store meets an earlier access of its epoch, or two of its lanes meet: is any of it harmful?
-    #[inline(never)]
-    fn judge_shared_store(&mut self, warp: &Warp, access: &Access, mask: u32, stamp: Stamp) -> Result<(), Box<Fault>> {
+        if self.shared_by_clocks() {
+            return self.order_access(warp, access, mask, Target::Shared, Deed::new(Kind::Write, access.bytes()));
+        }
+        if !conflict {
+            return Ok(());
+        }
+        let stamp = self.stamp(warp, access.at);
         let (grain, addresses) = (self.context.program.shared_grain, &warp.scratch.offsets.0);
         let (block, mut reuses) = (self.state.block as u32, Vec::new());
         for lane in each(mask) {
@@ -204,23 +273,6 @@ impl Worker<'_> {
             self.warn_of_reuse(warp, access, Target::Shared, &reuse);
         }
         Ok(())
-    }
-
-    #[inline(always)]
-    fn mark_written(&mut self, warp: &Warp, access: &Access, shape: PatternShape, mask: u32, stamp: Stamp) {
-        let (shift, offsets) = (self.context.program.shared_grain.trailing_zeros(), &warp.scratch.offsets.0);
-        let cells = (access.bytes() >> shift) as usize;
-        if shape == PatternShape::Row && cells == 1 {
-            self.state.cells.mark_row((offsets[0] >> shift) as usize, stamp);
-        } else {
-            for lane in each(mask) {
-                let now = stamp.of_thread(stamp.thread() + lane as u32);
-                self.state.cells.mark((offsets[lane] >> shift) as usize, cells, now);
-            }
-        }
-        if warp.taint.is_some() {
-            self.mark_unwritten(warp, access, mask);
-        }
     }
 }
 
@@ -281,33 +333,38 @@ fn meets_copy(cells: &Cells, pattern: &Pattern, first: u32, shift: u32, epoch: u
 
 /// Moves the words of a load into registers. Lanes that do not run have a valid offset as well.
 #[inline(always)]
-fn read_words<const CPU: u8>(shared: &[u32], warp: &mut Warp, access: &Access, pattern: &Pattern, mask: u32) {
+fn read_words<const CPU: u8>(
+    shared: &[u32],
+    warp: &mut Warp,
+    access: &Access,
+    pattern: &Pattern,
+    mask: u32,
+    first: u32,
+) {
+    let start = (first / 4) as usize;
     if access.element_bytes != 4 || access.wide {
-        return read_elements(shared, warp, access, mask);
+        return read_elements(shared, warp, access, pattern, mask, first);
     }
     match (access.elements, pattern.shape) {
         (1, PatternShape::Row) => {
-            let start = (warp.scratch.offsets.0[0] / 4) as usize;
             warp.r[access.registers[0] as usize].0.copy_from_slice(&shared[start..start + LANES]);
         }
         (_, PatternShape::Uniform) => {
-            let start = (warp.scratch.offsets.0[0] / 4) as usize;
             let words = &shared[start..start + access.elements as usize];
             for (slot, word) in access.registers.iter().zip(words) {
                 warp.r[*slot as usize].0 = [*word; LANES];
             }
         }
-        _ if CPU == AVX512 && pattern.few => read_few::<CPU>(shared, warp, access, pattern),
-        (1, _) => read_vectors::<1>(shared, warp, access, mask),
-        (2, _) => read_vectors::<2>(shared, warp, access, mask),
-        _ => read_vectors::<4>(shared, warp, access, mask),
+        _ if CPU == AVX512 && pattern.few => read_few::<CPU>(shared, warp, access, pattern, first),
+        (1, _) => read_vectors::<1>(shared, warp, access, pattern, mask, first),
+        (2, _) => read_vectors::<2>(shared, warp, access, pattern, mask, first),
+        _ => read_vectors::<4>(shared, warp, access, pattern, mask, first),
     }
 }
 
 /// A few distinct places, handed out to the lanes that read them.
 #[inline(always)]
-fn read_few<const CPU: u8>(shared: &[u32], warp: &mut Warp, access: &Access, pattern: &Pattern) {
-    let first = warp.scratch.offsets.0[0];
+fn read_few<const CPU: u8>(shared: &[u32], warp: &mut Warp, access: &Access, pattern: &Pattern, first: u32) {
     let mut tables = [[0; FEW_PLACES]; 4];
     for (place, column) in pattern.places.iter().zip(0..FEW_PLACES) {
         let start = (first.wrapping_add(place.relative) / 4) as usize;
@@ -323,10 +380,17 @@ fn read_few<const CPU: u8>(shared: &[u32], warp: &mut Warp, access: &Access, pat
 
 /// `N` neighbouring words for each lane.
 #[inline(always)]
-fn read_vectors<const N: usize>(shared: &[u32], warp: &mut Warp, access: &Access, mask: u32) {
+fn read_vectors<const N: usize>(
+    shared: &[u32],
+    warp: &mut Warp,
+    access: &Access,
+    pattern: &Pattern,
+    mask: u32,
+    first: u32,
+) {
     let mut out = [[0; LANES]; N];
     for lane in 0..LANES {
-        let start = (warp.scratch.offsets.0[lane] / 4) as usize;
+        let start = (pattern.spread.at(first.into(), lane) / 4) as usize;
         let words = &shared[start..start + N];
         for element in 0..N {
             out[element][lane] = words[element];
@@ -339,9 +403,9 @@ fn read_vectors<const N: usize>(shared: &[u32], warp: &mut Warp, access: &Access
 
 /// Elements of other widths.
 #[inline(always)]
-fn read_elements(shared: &[u32], warp: &mut Warp, access: &Access, mask: u32) {
+fn read_elements(shared: &[u32], warp: &mut Warp, access: &Access, pattern: &Pattern, mask: u32, first: u32) {
     for element in 0..access.elements {
-        let at = |lane: usize| warp.scratch.offsets.0[lane] + element * access.element_bytes;
+        let at = |lane: usize| pattern.spread.at(first.into(), lane) as u32 + element * access.element_bytes;
         let out = for_each_lane(|lane| read_shared(shared, at(lane), access.element_bytes));
         warp.set_loaded(access, element, &out, mask);
     }

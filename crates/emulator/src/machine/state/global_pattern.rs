@@ -1,7 +1,7 @@
 //! The patterns of an instruction's addresses in global memory, and what they cost: kept, because most instructions show few.
 
 use crate::access::{self, GlobalCost};
-use crate::machine::lanes::{LANES, PatternShape, each};
+use crate::machine::lanes::{LANES, PatternShape, Spread, each};
 
 /// The patterns that an instruction showed last, by where in a sector their first lane stood.
 #[derive(Debug, Clone, Default)]
@@ -10,39 +10,28 @@ pub(crate) struct GlobalCache([Option<Box<Pattern>>; 8]);
 /// The lanes' addresses relative to the first active one's, and what they cost.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
-    mask: u32,
     phase: u64,
-    relative: [u64; LANES],
+    pub spread: Spread,
     pub cost: GlobalCost,
     /// Sectors, relative to the first active lane's.
     pub sectors: Vec<i64>,
     pub shape: PatternShape,
 }
 
-impl Pattern {
-    #[inline(always)]
-    fn fits(&self, mask: u32, first: u64, addresses: &[u64; LANES], road: Road) -> bool {
-        let mut differ = u64::from(self.mask ^ mask) | (self.phase ^ (first & (road.period() - 1)));
-        for lane in 0..LANES {
-            differ |= addresses[lane].wrapping_sub(first) ^ self.relative[lane];
-        }
-        differ == 0
-    }
-}
-
 impl GlobalCache {
-    /// The pattern of these addresses. Lanes that do not run must have the first active lane's.
+    /// The last pattern whose first lane stood in its sector where this one does.
     #[inline(always)]
+    pub fn last(&self, first: u64, road: Road) -> Option<&Pattern> {
+        let pattern = self.0[road.entry(first)].as_deref();
+        pattern.filter(|pattern| pattern.phase == first & (road.period() - 1))
+    }
+
+    /// The pattern of these addresses. Lanes that do not run must have the first active lane's.
     pub fn pattern(&mut self, mask: u32, first: u64, addresses: &[u64; LANES], bytes: u32, road: Road) -> &Pattern {
-        let entry = &mut self.0[(first / (road.period() / 8) % 8) as usize];
-        let fits = match entry {
-            Some(pattern) => pattern.fits(mask, first, addresses, road),
-            None => false,
-        };
-        if !fits {
-            *entry = Some(Box::new(new_pattern(mask, first, addresses, bytes, road)));
+        if !self.last(first, road).is_some_and(|pattern| pattern.spread.fits(mask, addresses)) {
+            self.0[road.entry(first)] = Some(Box::new(new_pattern(mask, first, addresses, bytes, road)));
         }
-        entry.as_ref().expect("it was filled just now")
+        self.last(first, road).expect("it was filled just now")
     }
 }
 
@@ -64,6 +53,11 @@ impl Road {
             Road::Bypassing => 128,
         }
     }
+
+    #[inline(always)]
+    fn entry(self, first: u64) -> usize {
+        (first / (self.period() / 8) % 8) as usize
+    }
 }
 
 #[inline(never)]
@@ -77,5 +71,5 @@ fn new_pattern(mask: u32, first: u64, addresses: &[u64; LANES], bytes: u32, road
     };
     let relative = addresses.map(|a| a.wrapping_sub(first));
     let shape = PatternShape::of(mask, &relative, bytes);
-    Pattern { mask, phase: first & (road.period() - 1), relative, cost, sectors, shape }
+    Pattern { phase: first & (road.period() - 1), spread: Spread::new(mask, relative), cost, sectors, shape }
 }

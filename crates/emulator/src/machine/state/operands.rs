@@ -1,7 +1,7 @@
 //! What instructions of a warp read and write: values of registers, and the addresses that lanes access.
 
 use super::warp::Warp;
-use crate::machine::lanes::{FULL, LANES, mask_where};
+use crate::machine::lanes::{FULL, LANES, Spread, mask_where};
 use crate::program::{Access, CopySize, Extended, File, ShuffleMode, Slot};
 
 impl Warp {
@@ -27,6 +27,32 @@ impl Warp {
             for lane in 0..LANES {
                 addresses.0[lane] = if mask >> lane & 1 == 1 { addresses.0[lane] } else { first };
             }
+        }
+    }
+
+    /// The address of the first lane that runs.
+    #[inline(always)]
+    pub(crate) fn first_address(&self, access: &Access, mask: u32) -> u64 {
+        let (base, lane) = (access.base as usize, mask.trailing_zeros() as usize & 31);
+        let first = if access.base_wide { self.d[base].0[lane] } else { self.r[base].0[lane].into() };
+        first.wrapping_add(access.offset as u64)
+    }
+
+    /// Whether the addresses of the lanes lie so to the first one's.
+    #[inline(always)]
+    pub(crate) fn is_spread(&self, access: &Access, mask: u32, spread: &Spread) -> bool {
+        match access.base_wide {
+            true => spread.fits(mask, &self.d[access.base as usize].0),
+            false => spread.fits(mask, &self.r[access.base as usize].0),
+        }
+    }
+
+    /// Notes the addresses of lanes that lie so, and where these are from `base` on.
+    pub(crate) fn set_spread(&mut self, spread: &Spread, first: u64, base: u64) {
+        for lane in 0..LANES {
+            let address = spread.at(first, lane);
+            self.scratch.addresses.0[lane] = address;
+            self.scratch.offsets.0[lane] = address.wrapping_sub(base) as u32;
         }
     }
 

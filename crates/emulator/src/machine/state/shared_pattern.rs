@@ -1,7 +1,7 @@
 //! The pattern of an instruction's addresses in shared memory, and what it costs: kept, because most show one again and again.
 
 use crate::access::{self, SharedCost};
-use crate::machine::lanes::{LANES, PatternShape, each};
+use crate::machine::lanes::{LANES, PatternShape, Spread, each};
 use crate::program::Access;
 
 /// The pattern that an instruction showed last.
@@ -12,11 +12,10 @@ pub(crate) struct SharedCache(Option<Box<Pattern>>);
 /// by a multiple of a word turns the banks and changes no cost.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
-    mask: u32,
     phase: u32,
     /// Bytes per lane.
     pub bytes: u32,
-    relative: [u32; LANES],
+    pub spread: Spread,
     pub cost: SharedCost,
     pub places: Vec<Place>,
     /// For a full warp, the place of each lane.
@@ -40,29 +39,20 @@ pub(crate) const FEW_PLACES: usize = 16;
 /// No second lane has a place.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-impl Pattern {
-    #[inline(always)]
-    fn fits(&self, mask: u32, first: u32, addresses: &[u32; LANES]) -> bool {
-        let mut differ = self.mask ^ mask | self.phase ^ (first & 3);
-        for lane in 0..LANES {
-            differ |= addresses[lane].wrapping_sub(first) ^ self.relative[lane];
-        }
-        differ == 0
-    }
-}
-
 impl SharedCache {
+    /// The last pattern, if its first lane stood in a word where this one does.
     #[inline(always)]
+    pub fn last(&self, first: u32) -> Option<&Pattern> {
+        self.0.as_deref().filter(|pattern| pattern.phase == first & 3)
+    }
+
+    /// The pattern of these addresses. Lanes that do not run must have the first active lane's.
     pub fn pattern(&mut self, access: &Access, mask: u32, addresses: &[u32; LANES], load: bool) -> &Pattern {
         let first = addresses[mask.trailing_zeros() as usize & 31];
-        let fits = match &self.0 {
-            Some(pattern) => pattern.fits(mask, first, addresses),
-            None => false,
-        };
-        if !fits {
+        if !self.last(first).is_some_and(|pattern| pattern.spread.fits(mask, addresses)) {
             self.0 = Some(Box::new(new_pattern(access, mask, addresses, load)));
         }
-        self.0.as_ref().expect("it was filled just now")
+        self.last(first).expect("it was filled just now")
     }
 }
 
@@ -72,20 +62,21 @@ fn new_pattern(access: &Access, mask: u32, addresses: &[u32; LANES], load: bool)
     let bytes = access.bytes();
     let cost =
         if load { access::shared_load(addresses, mask, bytes) } else { access::shared_store(addresses, mask, bytes) };
-    let relative = addresses.map(|a| a.wrapping_sub(first));
+    let relative = addresses.map(|a| u64::from(a).wrapping_sub(first.into()));
     let mut places: Vec<Place> = Vec::new();
     for lane in each(mask) {
-        match places.iter_mut().find(|place| place.relative == relative[lane]) {
+        match places.iter_mut().find(|place| place.relative == relative[lane] as u32) {
             Some(place) => {
                 place.second = place.second.min(lane as u32);
             }
             None => {
-                places.push(Place { relative: relative[lane], lane: lane as u32, second: NOBODY });
+                places.push(Place { relative: relative[lane] as u32, lane: lane as u32, second: NOBODY });
             }
         }
     }
     let shape = PatternShape::of(mask, &relative, bytes);
     let few = mask == u32::MAX && places.len() <= FEW_PLACES;
-    let place_of = relative.map(|r| places.iter().position(|place| place.relative == r).unwrap_or_default() as u32);
-    Pattern { mask, phase: first & 3, bytes, relative, cost, places, place_of, few, shape }
+    let place_of =
+        relative.map(|r| places.iter().position(|place| place.relative == r as u32).unwrap_or_default() as u32);
+    Pattern { phase: first & 3, bytes, spread: Spread::new(mask, relative), cost, places, place_of, few, shape }
 }

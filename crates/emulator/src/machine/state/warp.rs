@@ -56,7 +56,7 @@ pub(crate) enum State {
 #[derive(Default)]
 pub(crate) struct Scratch {
     pub addresses: Lanes<u64>,
-    /// Offsets in shared memory, or words of a buffer.
+    /// Offsets in shared memory.
     pub offsets: Lanes<u32>,
 }
 
