@@ -10,7 +10,7 @@ use gemm::{
 /// blocks of which four fit on an SM.
 const TILES: &[&[u32]] = &[&[16, 10, 2], &[16, 5, 1], &[8, 12, 2], &[8, 6, 1], &[32, 8, 2], &[32, 4, 1], &[64, 3, 1]];
 /// Those of fp8.
-const FP8: &[&[u32]] = &[TILES[0], TILES[1], &[16, 10, 4], &[64, 5, 2], &[64, 5, 4], &[64, 3, 1]];
+const FP8: &[&[u32]] = &[TILES[0], TILES[1], &[16, 10, 4], TILES[4], TILES[5], &[64, 5, 2], &[64, 5, 4], TILES[6]];
 
 /// Sixteen products and the sum so far at once.
 const fn half(input: Element, output: Element) -> Types {
