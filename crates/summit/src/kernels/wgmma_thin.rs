@@ -38,12 +38,12 @@ pub static KERNEL: Level = Level {
     variants: &[],
     tiles: &[("BM", 16), ("STAGES", 10), ("PARTS", 2)],
     types: &[
-        half(Element::Bf16, Element::Bf16).shipping(TILES),
-        half(Element::F16, Element::F16).shipping(TILES),
+        half(Element::Bf16, Element::Bf16).shipping_both(TILES),
+        half(Element::F16, Element::F16).shipping_both(TILES),
         Types::usual(Dtype::of(Element::E4m3, Element::F32, Element::Bf16))
             .cut(32, 13, 14)
             .promoted(2 * BK)
-            .shipping(FP8),
+            .shipping_both(FP8),
     ],
     shipped: &[],
     space: &[("BM", &[8, 16, 32, 64, 128]), ("STAGES", &[3, 4, 5, 6, 8, 10, 12]), ("PARTS", &[1, 2, 4])],
