@@ -15,6 +15,9 @@ const NEAREST: usize = 32;
 const LOOKED_AT: usize = 64;
 /// The factor between two sizes, as a power of 2, that counts as much as one matrix being ragged in one shape and not in the other.
 const DOUBLINGS: f64 = 4.0;
+/// Rows of a tile, and how much more it counts how many of these there are than how many rows: a row more than a tile has costs another.
+const TILE: u32 = 64;
+const MORE: f64 = 2.0;
 /// How much less it counts that rows begin in the middle of a line, or of a sector.
 const LESS: f64 = 3.0;
 /// The share of chance in what is known of a shape, relative to what its neighbours have in common with it.
@@ -43,7 +46,7 @@ struct Text {
 }
 
 /// Where a shape lies: shapes are alike whose places are near each other.
-type Place = [f64; 9];
+type Place = [f64; 10];
 
 /// What a configuration took beyond its terms, at each of the shapes of its type: percents of the logarithm of the ratio.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -144,7 +147,7 @@ impl Beyond {
     }
 }
 
-/// A size's place is its logarithm. Beside it stands how rows of A and of B lie: no whole vectors of 16 bytes, no
+/// A size's place is its logarithm, and so is that of the tiles' rows. Beside it stands how rows of A and of B lie: no whole vectors of 16 bytes, no
 /// whole lines, no whole sectors.
 fn place(dtype: Dtype, shape: &Shape) -> Place {
     let size = |size: u32| f64::from(size).log2() / DOUBLINGS;
@@ -153,7 +156,8 @@ fn place(dtype: Dtype, shape: &Shape) -> Place {
     };
     let Shape { m, n, k } = *shape;
     let [[a, a_line, a_sector], [b, b_line, b_sector]] = [k, n].map(|row| [16, 128, 32].map(|of| amiss(row, of)));
-    [size(m), size(n), size(k), a, b, a_line / LESS, b_line / LESS, a_sector / LESS, b_sector / LESS]
+    let tiles = MORE * size(m.div_ceil(TILE));
+    [size(m), size(n), size(k), tiles, a, b, a_line / LESS, b_line / LESS, a_sector / LESS, b_sector / LESS]
 }
 
 fn distance(a: &Place, b: &Place) -> f64 {

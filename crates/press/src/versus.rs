@@ -26,6 +26,7 @@ use lab::takers::all;
 use levels::builds;
 use predict::Model;
 use summit::choice::Chooser;
+use summit::{Plan, Product, Scheme, Types};
 use summit::kernels::KERNELS;
 use summit::tuned::records;
 
@@ -49,6 +50,9 @@ pub struct Versus {
     /// The vendor's product: usual or tuned
     #[arg(long, value_name = "WHICH", default_value = "tuned", value_parser = flags::which())]
     vendor: device::vendor::Which,
+    /// Let the choice take sums of fewer bits, as cuBLASLt's fastest may: e4m3
+    #[arg(long)]
+    fast_sums: bool,
     /// Measure joules from this size of a side on, the geometric mean of M, N and K
     #[arg(long, value_name = "SIZE")]
     energy: Option<u32>,
@@ -159,7 +163,12 @@ fn takers(
     (shape, dtype): (Shape, Dtype),
     form: &Form,
 ) -> Result<Vec<Build>, Error> {
-    let choice = chooser.best(&shape, dtype, form).ok_or_else(|| {
+    let is_fast = versus.fast_sums && Scheme::FastSums.dtypes().contains(&dtype);
+    let best = match is_fast {
+        true => fastest(chooser, (shape, dtype), form),
+        false => chooser.best(&shape, dtype, form),
+    };
+    let choice = best.ok_or_else(|| {
         let message = format!("no kernel of the summit computes {form} in {dtype} on sm_{}", chooser.architecture());
         Error::usage(message, "`lab predict --levels summit --shipped` lists what it has in a type")
     })?;
@@ -174,6 +183,14 @@ fn takers(
         }
     }
     Ok(takers)
+}
+
+/// The choice, where sums may lose bits.
+fn fastest(chooser: &Chooser, (shape, dtype): (Shape, Dtype), form: &Form) -> Option<Build> {
+    let types = Types { a: dtype.input, b: dtype.input, sum: dtype.sum, c: dtype.output };
+    let mut product = Product::new(types, shape).with_scheme(Scheme::FastSums);
+    product.form = *form;
+    Plan::of(chooser, &product).ok().map(|plan| plan.build().clone())
 }
 
 /// Matrices with room for every shape, and whoever takes part at one of them.

@@ -12,7 +12,7 @@ use gemm::{Build, Dtype, Level, Shape};
 
 use crate::kernels::{KERNELS, Order};
 use crate::product::Product;
-use crate::scheme::{Scheme, has_one};
+use crate::scheme::{Scheme, has_one, loses_bits};
 use crate::tuned::{Record, records};
 use predict::nearby::Near;
 use predict::{Model, Numbers, models, name};
@@ -112,12 +112,14 @@ struct Candidate {
     /// The same for a B that is stored as N × K, if it takes one.
     by_columns: Option<Build>,
     numbers: Option<Numbers>,
+    loses_bits: bool,
 }
 
 impl Candidate {
     fn new(build: Build, numbers: Option<Numbers>) -> Candidate {
         let by_columns = build.clone().in_form(&Form { layout: Layout::Columns, ..Form::PLAIN }).ok();
-        Candidate { build, by_columns, numbers }
+        let loses_bits = loses_bits(&build);
+        Candidate { build, by_columns, numbers, loses_bits }
     }
 
     /// What its time is predicted of.
@@ -130,6 +132,8 @@ impl Candidate {
 struct Wanted<'a> {
     /// Which kernels have it.
     takes_it: &'a dyn Fn(&Level) -> bool,
+    /// Whether sums may lose bits.
+    fast_sums: bool,
     /// Microseconds that a build takes for it beyond the plain product.
     more: &'a dyn Fn(&Build) -> f64,
 }
@@ -152,7 +156,7 @@ impl Chooser {
         let numbers: HashMap<_, &Numbers> =
             nearest.iter().flat_map(|model| &model.configurations).map(|numbers| (numbers.name(), numbers)).collect();
         let kernels: Vec<&'static Level> = kernels.iter().copied().filter(|kernel| !has_one(kernel)).collect();
-        let shipped = kernels.iter().flat_map(|kernel| kernel.shipped_builds()).filter(|build| !loses_bits(build));
+        let shipped = kernels.iter().flat_map(|kernel| kernel.shipped_builds());
         let mut candidates: Vec<Candidate> = shipped
             .filter_map(|build| {
                 let numbers = *numbers.get(&name(&build))?;
@@ -161,10 +165,7 @@ impl Chooser {
             .collect();
         let mut measured = Vec::new();
         for best in records.iter().filter(|record| record.architecture == architecture).flat_map(Record::best) {
-            let Some(build) = kernels.iter().find_map(|kernel| best.build(kernel)).filter(|build| !loses_bits(build))
-            else {
-                continue;
-            };
+            let Some(build) = kernels.iter().find_map(|kernel| best.build(kernel)) else { continue };
             let known = candidates.iter().position(|candidate| candidate.build == build);
             let candidate = known.unwrap_or(candidates.len());
             if known.is_none() {
@@ -183,7 +184,7 @@ impl Chooser {
 
     /// The same, with why.
     pub fn choose(&self, shape: &Shape, dtype: Dtype, form: &Form) -> Option<Chosen> {
-        self.choose_among((shape, shape, 1), dtype, form, Wanted { takes_it: &|_| true, more: &|_| 0.0 })
+        self.choose_among((shape, shape, 1), dtype, form, Wanted { takes_it: &|_| true, fast_sums: false, more: &|_| 0.0 })
     }
 
     /// The same for a product with its batch and epilogue: a kernel that makes all products in one launch comes first, and is chosen as
@@ -200,17 +201,18 @@ impl Chooser {
 
     /// The same among some of the kernels.
     fn choose_with(&self, product: &Product, dtype: Dtype, among: impl Fn(&Level) -> bool) -> Option<Chosen> {
-        let Product { shape, form, batch, epilogue, .. } = product;
+        let Product { shape, form, batch, epilogue, scheme, .. } = product;
+        let fast_sums = *scheme == Scheme::FastSums;
         let takes_it = |level: &Level| among(level) && (!epilogue.is_any() || level.takes_epilogues());
         let all = Shape { m: shape.m.saturating_mul(batch.count), ..*shape };
         let at_once = |level: &Level| (batch.count == 1 || level.takes_batches()) && takes_it(level);
         let later = [form.beta != 0.0, epilogue.is_computed()].into_iter().filter(|asked| *asked).count() as f64;
         let more = |build: &Build| later * EPILOGUE * unhidden(build, self.sms, &all);
         let chosen =
-            self.choose_among((shape, &all, batch.count), dtype, form, Wanted { takes_it: &at_once, more: &more });
+            self.choose_among((shape, &all, batch.count), dtype, form, Wanted { takes_it: &at_once, fast_sums, more: &more });
         chosen.or_else(|| {
             let one_by_one =
-                self.choose_among((shape, shape, 1), dtype, form, Wanted { takes_it: &takes_it, more: &more });
+                self.choose_among((shape, shape, 1), dtype, form, Wanted { takes_it: &takes_it, fast_sums, more: &more });
             one_by_one.filter(|_| batch.count > 1 && !epilogue.is_any())
         })
     }
@@ -229,9 +231,9 @@ impl Chooser {
         (shape, timed, count): (&Shape, &Shape, u32),
         dtype: Dtype,
         form: &Form,
-        Wanted { takes_it, more }: Wanted,
+        Wanted { takes_it, fast_sums, more }: Wanted,
     ) -> Option<Chosen> {
-        let (mut ranked, known) = self.ranked(timed, (*shape, count), dtype, form.layout);
+        let (mut ranked, known) = self.ranked(timed, (*shape, count), (dtype, fast_sums), form.layout);
         let measured: Vec<usize> = ranked[..known].iter().map(|(candidate, _)| *candidate).collect();
         ranked.retain(|(candidate, _)| takes_it(self.candidates[*candidate].build.level));
         let among = ranked.len();
@@ -258,7 +260,7 @@ impl Chooser {
         let refusing = |kernel: &&'static Level| {
             let is_it = |level: &Level| level.name == kernel.name;
             let build =
-                self.choose_among((&small, &small, 1), dtype, form, Wanted { takes_it: &is_it, more: &|_| 0.0 })?.build;
+                self.choose_among((&small, &small, 1), dtype, form, Wanted { takes_it: &is_it, fast_sums: true, more: &|_| 0.0 })?.build;
             build.plan_in(*shape, *form).err()
         };
         let mut kernels: Vec<&&'static Level> = self.kernels.iter().collect();
@@ -277,11 +279,14 @@ impl Chooser {
         &self,
         shape: &Shape,
         measured: (Shape, u32),
-        dtype: Dtype,
+        (dtype, fast_sums): (Dtype, bool),
         layout: Layout,
     ) -> (Vec<(usize, f64)>, usize) {
         let kernel = |candidate: usize| self.candidates[candidate].build.level.name;
-        let of_type = |candidate: usize| self.candidates[candidate].build.configuration.dtype == dtype;
+        let of_type = |candidate: usize| {
+            let Candidate { build, loses_bits, .. } = &self.candidates[candidate];
+            build.configuration.dtype == dtype && (fast_sums || !loses_bits)
+        };
         let near = self.model.as_ref().map_or_else(|| Near::nothing(shape), |model| model.near(dtype, shape, layout));
         let counts = |at: &(Shape, u32)| *at == measured && near.by_columns.is_none();
         let here = self.measured.iter().filter(|(candidate, at, _)| counts(at) && of_type(*candidate));
@@ -339,11 +344,6 @@ fn unhidden(build: &Build, sms: u32, shape: &Shape) -> f64 {
     let tiles = launch.tiles(shape);
     let rounds = if build.level.needs.hides_epilogues { 1 } else { tiles.div_ceil(u64::from(sms.max(1))) };
     rounds as f64 * f64::from(launch.tile.m) * f64::from(launch.tile.n)
-}
-
-/// Whether its sums lose bits that another kernel's keep. Whoever wants that names the kernel.
-fn loses_bits(build: &Build) -> bool {
-    build.level.sum(&build.configuration).loses_bits()
 }
 
 /// Without any measurement, of the default variants and shipped tile sizes, those that lose no bits first: the largest tile of C

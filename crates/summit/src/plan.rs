@@ -12,7 +12,6 @@ use crate::epilogue::Beside;
 use crate::error::Error;
 use crate::kernels::KERNELS;
 use crate::product::Product;
-use crate::scheme::Scheme;
 
 /// A product, and the kernel that computes it on a kind of card.
 ///
@@ -135,7 +134,7 @@ impl fmt::Display for Plan {
             writeln!(f, "behind a copy of {copy}")?;
         }
         let scheme = self.product.scheme;
-        if scheme != Scheme::Plain && *why != Why::Allowed(scheme) {
+        if scheme.kernel().is_some() && *why != Why::Allowed(scheme) {
             let least = scheme.least();
             let without = "without an epilogue or invariant rows";
             writeln!(f, "not {scheme}: that is for sm_90, {without}, and from {least} of M, N and K on")?;

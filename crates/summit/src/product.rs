@@ -232,9 +232,11 @@ impl Product {
             let message = format!("the Cs of the batch are {} elements apart, and have {one}", batch.strides[2]);
             return Err(Error::misuse(message, "products of a batch must not overlap"));
         }
-        if let Some(of) = self.scheme.dtype().filter(|of| self.types.dtype() != Some(*of)) {
-            let message = format!("{} is allowed, and the product is in {}", self.scheme, self.types);
-            return Err(Error::misuse(message, format!("it stands for products in {of}")));
+        let of = self.scheme.dtypes();
+        if self.scheme != Scheme::Plain && !of.iter().any(|of| self.types.dtype() == Some(*of)) {
+            let message = format!("the product allows {}, and is in {}", self.scheme, self.types);
+            let of: Vec<String> = of.iter().map(Dtype::to_string).collect();
+            return Err(Error::misuse(message, format!("it stands for products in {}", of.join(", "))));
         }
         self.check_epilogue()
     }

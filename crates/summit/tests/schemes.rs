@@ -51,6 +51,23 @@ fn a_scheme_is_chosen_where_it_is_allowed_and_pays() {
     assert_eq!(KERNELS.into_iter().filter(|kernel| kernel.needs.preparation.is_some()).count(), SCHEMES.len());
 }
 
+/// Sums of 14 bits are for who allows them, and nothing else is chosen otherwise.
+#[test]
+fn fast_sums_are_chosen_where_they_are_allowed() {
+    let chooser = Chooser::new(90, 132);
+    let loses_bits = |plan: &Plan| plan.build().level.sum(&plan.build().configuration).loses_bits();
+    let mut fast = 0;
+    for size in [256, 1024, 2048, 4096, 8192] {
+        let plain = product(Element::E4m3, size).with_b_as_columns();
+        let allowed = plain.with_scheme(Scheme::FastSums);
+        let [plain, allowed] = [plain, allowed].map(|product| Plan::of(&chooser, &product).unwrap());
+        assert!(!loses_bits(&plain), "nobody allowed it: {plain}");
+        fast += u32::from(loses_bits(&allowed));
+        assert!(allowed.to_string().contains("fast sums allowed"), "{allowed}");
+    }
+    assert!(fast >= 3, "{fast} of 5");
+}
+
 #[test]
 fn a_plan_says_which_scheme_it_has_and_why_it_has_none() {
     let chooser = Chooser::new(90, 132);
@@ -75,12 +92,15 @@ fn a_scheme_of_another_type_is_refused() {
     };
     assert_eq!(
         refused(Element::F32, Scheme::Bytes),
-        ["f64 from bytes is allowed, and the product is in f32", "it stands for products in f64"]
+        ["the product allows f64 from bytes, and is in f32", "it stands for products in f64"]
     );
     assert_eq!(
         refused(Element::Bf16, Scheme::Halves),
-        ["f32 from halves is allowed, and the product is in bf16", "it stands for products in f32"]
+        ["the product allows f32 from halves, and is in bf16", "it stands for products in f32"]
     );
+    let [message, hint] = refused(Element::Bf16, Scheme::FastSums);
+    assert_eq!(message, "the product allows fast sums, and is in bf16");
+    assert!(hint.starts_with("it stands for products in e4m3"), "{hint}");
 }
 
 const SHAPE: Shape = Shape { m: 5, n: 6, k: 200 };

@@ -265,9 +265,9 @@ impl Taken {
     }
 }
 
-/// With four significant digits, which is more than is known.
+/// With three significant digits, which is more than is known.
 fn rounded(value: f64) -> f64 {
-    format!("{value:.3e}").parse().unwrap_or(value)
+    format!("{value:.2e}").parse().unwrap_or(value)
 }
 
 /// Each fifth of the shapes as predicted by what is fitted to the others.

@@ -41,7 +41,7 @@ pub static KERNEL: Level = Level {
     ],
     tiles: &[("BM", 128), ("BN", 256), ("STAGES", 4), ("CLUSTER", 2), ("BLOCKS", 132)],
     types: &[
-        fp8(Element::E4m3, Element::Bf16).shipping(TILES),
+        fp8(Element::E4m3, Element::Bf16).shipping_both(TILES),
         fp8(Element::E4m3, Element::F32).shipping(LARGE),
         fp8(Element::E5m2, Element::Bf16).shipping(LARGE),
     ],

@@ -33,9 +33,9 @@ pub static KERNEL: Level = Level {
     variants: &[],
     tiles: &[("BM", 128), ("BN", 128), ("STAGES", 6), ("CLUSTER", 2), ("BLOCKS", 132)],
     types: &[
-        half(Element::Bf16, Element::Bf16).shipping(TILES),
+        half(Element::Bf16, Element::Bf16).shipping_both(TILES),
         half(Element::Bf16, Element::F32).shipping(WIDE),
-        half(Element::F16, Element::F16).shipping(TILES),
+        half(Element::F16, Element::F16).shipping_both(TILES),
         half(Element::F16, Element::F32).shipping(WIDE),
         Types::usual(Dtype::of(Element::E4m3, Element::F32, Element::Bf16)).cut(32, 13, 14).shipping(WIDE),
     ],

@@ -12,7 +12,8 @@ const TILES: &[&[u32]] = &[
     &[16, 64, 6, 1],
     &[64, 64, 6, 2],
     &[64, 64, 6, 1],
-    &[128, 256, 4, 2],
+    &[128, 128, 6, 4],
+    &[128, 64, 8, 2],
     &[64, 256, 5, 4],
     &[64, 128, 8, 4],
     &[64, 64, 4, 8],
@@ -40,7 +41,7 @@ pub static KERNEL: Level = Level {
     entry: "gemm_cluster_split",
     variants: &[],
     tiles: &[("BM", 16), ("BN", 64), ("STAGES", 6), ("PARTS", 2)],
-    types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
+    types: &[half(Element::Bf16, Element::Bf16).shipping_both(TILES), half(Element::F16, Element::F16).shipping_both(TILES)],
     shipped: &[],
     space: &[
         ("BM", &[16, 32, 64, 128, 192]),

@@ -10,7 +10,7 @@ use gemm::{
 /// blocks of which four fit on an SM.
 const TILES: &[&[u32]] = &[&[16, 10, 2], &[16, 5, 1], &[8, 12, 2], &[8, 6, 1], &[32, 8, 2], &[32, 4, 1], &[64, 3, 1]];
 /// Those of fp8.
-const FP8: &[&[u32]] = &[TILES[0], TILES[1], &[16, 10, 4], &[64, 5, 2], &[64, 5, 4], &[64, 3, 1]];
+const FP8: &[&[u32]] = &[TILES[0], TILES[1], &[16, 10, 4], TILES[4], TILES[5], &[64, 5, 2], &[64, 5, 4], TILES[6]];
 
 /// Sixteen products and the sum so far at once.
 const fn half(input: Element, output: Element) -> Types {
@@ -38,12 +38,12 @@ pub static KERNEL: Level = Level {
     variants: &[],
     tiles: &[("BM", 16), ("STAGES", 10), ("PARTS", 2)],
     types: &[
-        half(Element::Bf16, Element::Bf16).shipping(TILES),
-        half(Element::F16, Element::F16).shipping(TILES),
+        half(Element::Bf16, Element::Bf16).shipping_both(TILES),
+        half(Element::F16, Element::F16).shipping_both(TILES),
         Types::usual(Dtype::of(Element::E4m3, Element::F32, Element::Bf16))
             .cut(32, 13, 14)
             .promoted(2 * BK)
-            .shipping(FP8),
+            .shipping_both(FP8),
     ],
     shipped: &[],
     space: &[("BM", &[8, 16, 32, 64, 128]), ("STAGES", &[3, 4, 5, 6, 8, 10, 12]), ("PARTS", &[1, 2, 4])],
