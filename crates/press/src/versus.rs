@@ -26,9 +26,9 @@ use lab::takers::all;
 use levels::builds;
 use predict::Model;
 use summit::choice::Chooser;
-use summit::{Plan, Product, Scheme, Types};
 use summit::kernels::KERNELS;
 use summit::tuned::records;
+use summit::{Plan, Product, Scheme, Types};
 
 use crate::survey::judge::{Judge, ROWS, SAMPLES};
 

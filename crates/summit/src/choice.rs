@@ -184,7 +184,12 @@ impl Chooser {
 
     /// The same, with why.
     pub fn choose(&self, shape: &Shape, dtype: Dtype, form: &Form) -> Option<Chosen> {
-        self.choose_among((shape, shape, 1), dtype, form, Wanted { takes_it: &|_| true, fast_sums: false, more: &|_| 0.0 })
+        self.choose_among(
+            (shape, shape, 1),
+            dtype,
+            form,
+            Wanted { takes_it: &|_| true, fast_sums: false, more: &|_| 0.0 },
+        )
     }
 
     /// The same for a product with its batch and epilogue: a kernel that makes all products in one launch comes first, and is chosen as
@@ -208,11 +213,19 @@ impl Chooser {
         let at_once = |level: &Level| (batch.count == 1 || level.takes_batches()) && takes_it(level);
         let later = [form.beta != 0.0, epilogue.is_computed()].into_iter().filter(|asked| *asked).count() as f64;
         let more = |build: &Build| later * EPILOGUE * unhidden(build, self.sms, &all);
-        let chosen =
-            self.choose_among((shape, &all, batch.count), dtype, form, Wanted { takes_it: &at_once, fast_sums, more: &more });
+        let chosen = self.choose_among(
+            (shape, &all, batch.count),
+            dtype,
+            form,
+            Wanted { takes_it: &at_once, fast_sums, more: &more },
+        );
         chosen.or_else(|| {
-            let one_by_one =
-                self.choose_among((shape, shape, 1), dtype, form, Wanted { takes_it: &takes_it, fast_sums, more: &more });
+            let one_by_one = self.choose_among(
+                (shape, shape, 1),
+                dtype,
+                form,
+                Wanted { takes_it: &takes_it, fast_sums, more: &more },
+            );
             one_by_one.filter(|_| batch.count > 1 && !epilogue.is_any())
         })
     }
@@ -259,8 +272,14 @@ impl Chooser {
         let small = Shape { m: shape.m.min(16), n: shape.n.min(16), k: shape.k.min(16) };
         let refusing = |kernel: &&'static Level| {
             let is_it = |level: &Level| level.name == kernel.name;
-            let build =
-                self.choose_among((&small, &small, 1), dtype, form, Wanted { takes_it: &is_it, fast_sums: true, more: &|_| 0.0 })?.build;
+            let build = self
+                .choose_among(
+                    (&small, &small, 1),
+                    dtype,
+                    form,
+                    Wanted { takes_it: &is_it, fast_sums: true, more: &|_| 0.0 },
+                )?
+                .build;
             build.plan_in(*shape, *form).err()
         };
         let mut kernels: Vec<&&'static Level> = self.kernels.iter().collect();

@@ -192,6 +192,7 @@ mod tests {
     use super::*;
     use crate::epilogue::Activation;
     use crate::product::Types;
+    use crate::scheme::Scheme;
     use gemm::epilogue::Batch;
 
     fn plan(element: Element, change: impl Fn(Product) -> Product, card: (u32, u32)) -> Result<Plan, Error> {

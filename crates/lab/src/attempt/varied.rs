@@ -57,12 +57,7 @@ fn with(shape: Shape, side: Side, size: u32) -> Shape {
 }
 
 /// Whether nothing is wrong on these sizes, with the launch changed; nothing where that is cut off.
-fn is_right<'a>(
-    attempt: &Try,
-    candidate: &'a Candidate,
-    shape: Shape,
-    change: impl Fn(&mut Task<'a>),
-) -> Option<bool> {
+fn is_right<'a>(attempt: &Try, candidate: &'a Candidate, shape: Shape, change: impl Fn(&mut Task<'a>)) -> Option<bool> {
     let ran = || -> Result<Option<bool>, Error> {
         let operands = operands(attempt, candidate, &shape)?;
         let problem = problem(attempt, shape, &operands)?;

@@ -107,7 +107,7 @@ fn changes(lines: &[&str], entry: &str, names: &[Option<String>]) -> Option<Vec<
 }
 
 /// `.file 1 "/path/kernel.cu"`.
-fn file<'a>(line: &'a str) -> Option<(&'a str, &'a str)> {
+fn file(line: &str) -> Option<(&str, &str)> {
     let (number, path) = line.trim().strip_prefix(".file")?.trim().split_once(' ')?;
     Some((number, path.split('"').nth(1)?.rsplit('/').next()?))
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use common::progress::of_blocks;
 use emulator::stream::Stream;
 use emulator::{
-    Argument, Buffer, Counters, Device, DeviceError, Dim3, Fault, Kernel, Launch, LaunchError, Printed, Report, Schedule,
-    Warning,
+    Argument, Buffer, Counters, Device, DeviceError, Dim3, Fault, Kernel, Launch, LaunchError, Printed, Report,
+    Schedule, Warning,
 };
 use gemm::Error;
 

@@ -41,7 +41,10 @@ pub static KERNEL: Level = Level {
     entry: "gemm_cluster_split",
     variants: &[],
     tiles: &[("BM", 16), ("BN", 64), ("STAGES", 6), ("PARTS", 2)],
-    types: &[half(Element::Bf16, Element::Bf16).shipping_both(TILES), half(Element::F16, Element::F16).shipping_both(TILES)],
+    types: &[
+        half(Element::Bf16, Element::Bf16).shipping_both(TILES),
+        half(Element::F16, Element::F16).shipping_both(TILES),
+    ],
     shipped: &[],
     space: &[
         ("BM", &[16, 32, 64, 128, 192]),
