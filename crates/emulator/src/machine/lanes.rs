@@ -172,7 +172,8 @@ mod tests {
     fn addresses_lie_as_before_if_each_does() {
         const BYTES: u64 = 8;
         let before: [u64; LANES] = std::array::from_fn(|lane| 800 - 24 * (lane as u64 % 20));
-        let within = |at: u64, (start, room): (u64, u64)| at >= start && at + BYTES <= start + room && at % BYTES == 0;
+        let within =
+            |at: u64, (start, room): (u64, u64)| at >= start && at + BYTES <= start + room && at.is_multiple_of(BYTES);
         for mask in [FULL, 1, 0x8000_0000, 0xffff_fffe, 0x0f0f_0f0f] {
             let first = mask.trailing_zeros() as usize;
             let runs = |lane: usize| mask >> lane & 1 == 1;
