@@ -5,6 +5,9 @@ use std::ops::Range;
 
 use gemm::{Element, Error, Shape};
 
+/// Rows of A, or columns of B, of which a part is a multiple where it can be: 128 bytes of 16-bit numbers.
+const STEP: u32 = 64;
+
 /// The most ranks of a layout.
 pub const MOST: usize = 1024;
 
@@ -130,7 +133,8 @@ impl Layout {
         }
     }
 
-    /// Rows of A, or columns of B, that a panel has. Panels differ by one at most; where there are more ranks than rows, some are empty.
+    /// Rows of A, or columns of B, that a panel has. What ranks hold differs by one at most; where there are more ranks than rows, some are
+    /// empty. Parts of it begin at multiples of 64, if they have as many.
     pub fn range(&self, panel: Panel) -> Range<u32> {
         let [row, column] = self.place(panel.owner);
         let (all, number) = match panel.of {
@@ -139,7 +143,16 @@ impl Layout {
         };
         let at = |number: usize| (u64::from(all) * number as u64 / self.ranks() as u64) as u32;
         let (start, end, parts) = (at(number), at(number + 1), self.parts(panel.of) as u64);
-        let within = |part: usize| start + (u64::from(end - start) * part as u64 / parts) as u32;
+        let within = |part: usize| {
+            let at = (u64::from(end - start) * part as u64 / parts) as u32;
+            // Parts of one column more or less begin where no tensor map can, and are multiplied by slower kernels.
+            start
+                + if part as u64 == parts || u64::from(end - start) < parts * u64::from(STEP) {
+                    at
+                } else {
+                    at / STEP * STEP
+                }
+        };
         within(panel.part)..within(panel.part + 1)
     }
 
@@ -211,6 +224,16 @@ mod tests {
                 assert!(covered.iter().all(|&times| times == 1), "{m}×{n} over {grid:?}");
             }
         }
+    }
+
+    #[test]
+    fn parts_begin_where_tensor_maps_can() {
+        let parts = |n: u32| -> Vec<u32> {
+            let layout = layout(64, n, [2, 1]).in_parts(3);
+            layout.held(Operand::B, 1).map(|panel| layout.range(panel).start - n / 2).collect()
+        };
+        assert_eq!(parts(4096), [0, 640, 1344]);
+        assert_eq!(parts(300), [0, 50, 100], "too few for a step each");
     }
 
     #[test]
