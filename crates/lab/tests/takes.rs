@@ -146,6 +146,12 @@ fn a_product_is_what_the_file_says_it_is() {
     let other = kernel("C = L * B with L lower triangular", "if (k < r) s += A[r * K + k] * B[k * N + c]", STORE);
     says(&tried("strict", &other, square), 1, &["error: the product is wrong in"]);
     says(&tried("none", &other, &format!("{square} --product C=B")), 2, &["`C=B` is no product as `C = A * B`"]);
+    // Nor is what lies beside a triangle to be read: zeros there, or the other half, would hide it.
+    let reads = kernel("the lower triangle of A", PLAIN, STORE);
+    for product in ["C=lower(A)*B", "C=symmetric_lower(A)*B"] {
+        let said = "the kernel reads elements of a factor that its part leaves out";
+        says(&tried("reads", &reads, &format!("{square} --product {product}")), 1, &[said]);
+    }
 }
 
 #[test]

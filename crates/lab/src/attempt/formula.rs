@@ -216,6 +216,11 @@ impl Formula {
         Ok(made)
     }
 
+    /// Whether of A or B a part counts.
+    pub fn takes_parts(&self) -> bool {
+        self.parts[..2].iter().any(Option::is_some)
+    }
+
     /// Whether C is not to be all that is computed.
     pub fn leaves_out(&self) -> bool {
         self.relu || self.parts[2].is_some()
