@@ -25,14 +25,13 @@ use clap::{Args, Parser};
 use common::road;
 use device::Device;
 use gemm::candidate::Exam;
-use gemm::check::Check;
 use gemm::dtype::Sum;
 use gemm::facts::Facts;
 use gemm::form::{Form, Specialization};
 use gemm::judge::{Judged, Verdict};
 use gemm::level::{Configuration, Tiles};
 use gemm::matrix::Matrix;
-use gemm::problem::{Fill, Limits, Problem};
+use gemm::problem::Limits;
 use gemm::report::Report;
 use gemm::task::Task;
 use gemm::{Element, Error, Shape, Source};
@@ -49,7 +48,7 @@ use crate::row::Row;
 use crate::shared_memory;
 use adapt::Planned;
 use cuda_source::types::Scalar;
-use formula::Formula;
+use formula::{Formula, problem};
 use gemm::sums::sums;
 use launch::launch;
 use layout::Layout;
@@ -356,23 +355,6 @@ fn conclude(report: &Report) -> Result<ExitCode, Error> {
     Ok(ExitCode::FAILURE)
 }
 
-/// What is multiplied, as the product takes it.
-fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {
-    attempt.product.masked(attempt.layout, whole(attempt, shape, operands)?)
-}
-
-/// The same with random numbers everywhere, also where the product takes none of them.
-fn whole(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {
-    let ([a, layout], alpha, beta) = (attempt.layout.of_factors(), operands.alpha, operands.beta);
-    let form = Form { alpha, beta, a, layout, ..Form::PLAIN };
-    let made = Problem::in_form(attempt.layout.shape(shape), attempt.how.dtype, form, Fill::Reals, attempt.how.seed)?;
-    if !attempt.zeroed || beta != 0.0 {
-        return Ok(made);
-    }
-    let extents = [made.c.rows(), made.c.columns(), made.c.leading()];
-    Ok(Problem { c: Matrix::filled(made.c.element(), extents, || 0.0)?, ..made })
-}
-
 fn task<'a>(attempt: &Try, candidate: &'a Candidate, shape: Shape, operands: &Operands) -> Result<Task<'a>, Error> {
     let launch = launch(attempt, &shape)?;
     Limits::of_launch(&launch, attempt.how.dtype, &attempt.layout.shape(shape), &Form::PLAIN).check()?;
@@ -420,16 +402,9 @@ fn report(
     let product = attempt.product.rechecked((attempt.layout, method), &problem, &product, &mut report)?;
     if report.check.right && attempt.product.takes_parts() {
         // The parts that do not count held what the product has there. Now they hold anything.
-        let full = whole(attempt, shape, operands)?;
+        let full = formula::whole(attempt, shape, operands)?;
         let ran = device.launch(&candidate.task, &full, options.extras)?;
-        let completed = attempt.product.completed(attempt.layout, &problem, &ran.c)?;
-        let check = Check::of(&problem, Fill::Reals, &completed, method);
-        if !check.right {
-            note(
-                "note: the kernel reads elements of a factor that its part leaves out: with other numbers there, C is wrong",
-            );
-            report.check = check;
-        }
+        attempt.product.reread((attempt.layout, method), &problem, &ran.c, &mut report)?;
     }
     report.sums = sums(&report.kernel.ptx, &report.kernel.entry);
     if let Facts::Emulator(counted) = &report.facts {

@@ -3,13 +3,17 @@
 use std::fmt;
 use std::str::FromStr;
 
-use gemm::Error;
 use gemm::check::{Check, Method};
+use gemm::form::Form;
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Problem};
 use gemm::report::Report;
+use gemm::{Error, Shape};
 
+use super::Try;
 use super::layout::Layout;
+use crate::operands::Operands;
+use crate::output::note;
 
 /// The elements of a square matrix that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -254,6 +258,24 @@ impl Formula {
         Matrix::filled(product.element(), [rows, columns, product.leading()], next)
     }
 
+    /// Judges anew where a factor's parts that do not count held other numbers.
+    pub fn reread(
+        &self,
+        (layout, method): (Layout, Method),
+        problem: &Problem,
+        product: &Matrix,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let check = Check::of(problem, Fill::Reals, &self.completed(layout, problem, product)?, method);
+        if !check.right {
+            note(
+                "note: the kernel reads elements of a factor that its part leaves out: with other numbers there, C is wrong",
+            );
+            report.check = check;
+        }
+        Ok(())
+    }
+
     /// Judges anew a product of which a part is to be written.
     pub fn rechecked(
         &self,
@@ -270,6 +292,23 @@ impl Formula {
         report.check.note_overwritten(&report.overwritten, &problem.c, &whole);
         Ok(whole)
     }
+}
+
+/// What is multiplied, as the product takes it.
+pub fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {
+    attempt.product.masked(attempt.layout, whole(attempt, shape, operands)?)
+}
+
+/// The same with random numbers everywhere, also where the product takes none of them.
+pub fn whole(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {
+    let ([a, layout], alpha, beta) = (attempt.layout.of_factors(), operands.alpha, operands.beta);
+    let form = Form { alpha, beta, a, layout, ..Form::PLAIN };
+    let made = Problem::in_form(attempt.layout.shape(shape), attempt.how.dtype, form, Fill::Reals, attempt.how.seed)?;
+    if !attempt.zeroed || beta != 0.0 {
+        return Ok(made);
+    }
+    let extents = [made.c.rows(), made.c.columns(), made.c.leading()];
+    Ok(Problem { c: Matrix::filled(made.c.element(), extents, || 0.0)?, ..made })
 }
 
 #[cfg(test)]
