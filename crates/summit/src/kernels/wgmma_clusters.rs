@@ -40,9 +40,9 @@ pub static KERNEL: Level = Level {
     variants: &[],
     tiles: &[("BM", 128), ("BN", 256), ("STAGES", 4), ("CLUSTER", 2), ("BLOCKS", 132)],
     types: &[
-        half(Element::Bf16, Element::Bf16).shipping_both(TILES),
+        half(Element::Bf16, Element::Bf16).shipping(TILES),
         half(Element::Bf16, Element::F32).shipping(WIDE),
-        half(Element::F16, Element::F16).shipping_both(TILES),
+        half(Element::F16, Element::F16).shipping(TILES),
         half(Element::F16, Element::F32).shipping(WIDE),
     ],
     shipped: &[],
