@@ -319,3 +319,102 @@ fn the_small_change_that_cures_a_kernel_is_named() {
     let words = "--backend emulator --alone --m 20 --n 32 --k 96 --grid M --block 32";
     cured("lanes", ("try", words), kernel, &cases);
 }
+
+#[test]
+fn the_small_change_of_a_product_is_right_on_other_sizes_as_well() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K, float alpha) {
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    if (row >= M || col >= N) return;
+    float sum = 0;
+    for (int i = 0; i < K; ++i)
+        if (i <= K - 1) sum += A[row * K + i] * B[i * N + col];
+    C[row * N + col] = alpha * sum;
+}
+";
+    let cases = [
+        // With M in the place of K it is right as well, where M is larger.
+        ("i <= K - 1", "i < K - 1", "hint: with the other of `<` and `<=` (`>=` and `>`) in the comparison at k.cu:6"),
+        (
+            "B[i * N + col]",
+            "B[i * N + col] * alpha",
+            "hint: without the multiplication at k.cu:7 every element is right",
+        ),
+        ("i <= K - 1) sum +=", "i <= K - 1) sum = fmaxf(sum, 0) +", "hint: without the `max` at k.cu:6 every element"),
+    ];
+    let words = "--backend emulator --alone --m 32 --n 24 --k 20 --grid cdiv(N,16),cdiv(M,16) --block 16,16 --args A,B,C,M,N,K,alpha=1.5";
+    cured("sizes", ("try", words), kernel, &cases);
+    let fragments = "#include <cuda_fp16.h>
+__global__ void k(const half* A, const half* B, float* C, int M, int N, int K) {
+    __shared__ alignas(16) half Bs[16][8];
+    int lane = threadIdx.x, g = lane / 4, t = lane % 4, row = blockIdx.y * 16, col = blockIdx.x * 8;
+    float d[4] = {};
+    for (int k = 0; k < K; k += 16) {
+        for (int i = lane; i < 128; i += 32) Bs[i / 8][i % 8] = B[(k + i / 8) * N + col + i % 8];
+        __syncwarp();
+        unsigned a[4], b[2], from = __cvta_generic_to_shared(&Bs[lane % 16][0]);
+        for (int i = 0; i < 4; ++i) a[i] = *(const unsigned*)&A[(row + g + i % 2 * 8) * K + k + i / 2 * 8 + 2 * t];
+        asm volatile(\"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\" : \"=r\"(b[0]), \"=r\"(b[1]) : \"r\"(from));
+        asm(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"
+            : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])
+            : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));
+        __syncwarp();
+    }
+    for (int i = 0; i < 4; ++i) C[(row + g + i / 2 * 8) * N + col + 2 * t + i % 2] = d[i];
+}
+";
+    let cases = [
+        (".trans.", ".", "hint: with `.trans` of the `ldmatrix` at k.cu:11 every element is right"),
+        (
+            "\"r\"(a[1]), \"r\"(a[2])",
+            "\"r\"(a[2]), \"r\"(a[1])",
+            "hint: with the second and third register of A of each `mma`",
+        ),
+        ("\"r\"(b[0]), \"r\"(b[1])", "\"r\"(b[1]), \"r\"(b[0])", "hint: with the two registers of B of each `mma`"),
+    ];
+    let words = "--backend emulator --alone --m 32 --n 24 --k 32 --grid N/8,M/16 --block 32 --arch compute_80";
+    cured("fragments", ("try", words), fragments, &cases);
+}
+
+#[test]
+fn the_factor_of_a_batch_that_lies_elsewhere_is_named() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {
+    int row = threadIdx.y, col = threadIdx.x, z = blockIdx.z;
+    float sum = 0;
+    for (int i = 0; i < K; ++i) sum += A[z * M * K + row * K + i] * B[z * K * N + i * N + col];
+    C[z * M * N + row * N + col] = sum;
+}
+";
+    let [m, n, k, deep] = [8, 6, 10, 3];
+    let number = |at: usize| (at * at % 7) as f32 - 3.0;
+    let [a, b]: [Vec<f32>; 2] = [deep * m * k, deep * k * n].map(|count| (0..count).map(number).collect());
+    let sum = |z: usize, row: usize, col: usize| -> f32 {
+        (0..k).map(|i| a[(z * m + row) * k + i] * b[(z * k + i) * n + col]).sum()
+    };
+    let c: Vec<f32> = (0..deep * m * n).map(|at| sum(at / (m * n), at / n % m, at % n)).collect();
+    let folder = scratch("batch");
+    let written = |name: &str, numbers: &[f32]| {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        fs::write(folder.join(name), bytes).unwrap();
+        folder.join(name).display().to_string()
+    };
+    let [a, b, c] = [("a", &a), ("b", &b), ("c", &c)].map(|(name, numbers)| written(name, numbers));
+    let words = format!(
+        "--grid 1,1,3 --block 6,8 --arg A:f32[240]=@{a} --arg B:f32[180]=@{b} --arg C:f32[144]=zeros --arg 8 --arg 6 --arg 10 --expect C=@{c}"
+    );
+    let first = "hint: the first product along z is right, and the second is made with";
+    let cases = [
+        (
+            "A[z * M * K",
+            "A[z * M * N",
+            &*format!("{first} A from its element 48 on (M * N), and its own is from 80 on"),
+        ),
+        ("B[z * K * N + ", "B[", &*format!("{first} B of the first one again: a batch of B is 60 elements (K * N)")),
+    ];
+    cured("batch", ("sanitize", &words), kernel, &cases);
+}

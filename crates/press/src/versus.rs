@@ -163,12 +163,12 @@ fn takers(
     (shape, dtype): (Shape, Dtype),
     form: &Form,
 ) -> Result<Vec<Build>, Error> {
+    let types = Types { a: dtype.input, b: dtype.input, sum: dtype.sum, c: dtype.output };
     let is_fast = versus.fast_sums && Scheme::FastSums.dtypes().contains(&dtype);
-    let best = match is_fast {
-        true => fastest(chooser, (shape, dtype), form),
-        false => chooser.best(&shape, dtype, form),
-    };
-    let choice = best.ok_or_else(|| {
+    let scheme = if is_fast { Scheme::FastSums } else { Scheme::Plain };
+    let mut product = Product::new(types, shape).with_scheme(scheme);
+    product.form = *form;
+    let choice = Plan::of(chooser, &product).map(|plan| plan.build().clone()).map_err(|_| {
         let message = format!("no kernel of the summit computes {form} in {dtype} on sm_{}", chooser.architecture());
         Error::usage(message, "`lab predict --levels summit --shipped` lists what it has in a type")
     })?;
@@ -183,14 +183,6 @@ fn takers(
         }
     }
     Ok(takers)
-}
-
-/// The choice, where sums may lose bits.
-fn fastest(chooser: &Chooser, (shape, dtype): (Shape, Dtype), form: &Form) -> Option<Build> {
-    let types = Types { a: dtype.input, b: dtype.input, sum: dtype.sum, c: dtype.output };
-    let mut product = Product::new(types, shape).with_scheme(Scheme::FastSums);
-    product.form = *form;
-    Plan::of(chooser, &product).ok().map(|plan| plan.build().clone())
 }
 
 /// Matrices with room for every shape, and whoever takes part at one of them.

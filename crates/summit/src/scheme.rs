@@ -1,6 +1,7 @@
 //! What may stand for a type's own products where the caller allows it by name: products of narrower numbers, or sums of fewer bits.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use gemm::{Build, Dtype, Level, Shape};
 
@@ -38,16 +39,10 @@ impl Scheme {
 
     /// The types for whose products it stands; none, if it is none.
     pub fn dtypes(self) -> Vec<Dtype> {
-        let mut dtypes: Vec<Dtype> = match self {
-            Scheme::FastSums => {
-                let builds = KERNELS.iter().flat_map(|kernel| kernel.shipped_builds());
-                builds.filter(loses_bits).map(|build| build.configuration.dtype).collect()
-            }
+        match self {
+            Scheme::FastSums => LOSING.clone(),
             _ => self.kernel().into_iter().flat_map(Level::dtypes).collect(),
-        };
-        dtypes.sort_by_key(Dtype::to_string);
-        dtypes.dedup();
-        dtypes
+        }
     }
 
     /// Rows and columns of C, and products in a sum, from which on it was measured to be faster than cuBLAS on an H100
@@ -75,6 +70,15 @@ impl fmt::Display for Scheme {
         })
     }
 }
+
+/// Types of which a kernel's sums lose bits that another's keep.
+static LOSING: LazyLock<Vec<Dtype>> = LazyLock::new(|| {
+    let builds = KERNELS.iter().flat_map(|kernel| kernel.shipped_builds()).filter(loses_bits);
+    let mut dtypes: Vec<Dtype> = builds.map(|build| build.configuration.dtype).collect();
+    dtypes.sort_by_key(Dtype::to_string);
+    dtypes.dedup();
+    dtypes
+});
 
 /// Whether a kernel has a scheme.
 pub(crate) fn has_one(kernel: &Level) -> bool {

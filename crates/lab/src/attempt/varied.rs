@@ -93,6 +93,9 @@ pub fn trial(attempt: &Try, task: &Task, problem: &Problem, extras: Extras) -> R
     }
 }
 
+/// Sizes of which another one is the largest, and which most tiles divide.
+const OTHER_SIZES: [Shape; 2] = [Shape { m: 64, n: 128, k: 192 }, Shape { m: 192, n: 64, k: 128 }];
+
 /// The small change of the kernel by which nothing is wrong, on few elements if it is wrong there.
 pub fn mended(attempt: &Try, candidate: &Candidate, shape: Shape) -> Option<String> {
     let (_, choice) = candidate.written.as_ref()?;
@@ -107,9 +110,12 @@ pub fn mended(attempt: &Try, candidate: &Candidate, shape: Shape) -> Option<Stri
         if is_right(attempt, candidate, shape, |_| ()) != Some(false) {
             return None;
         }
-        mend::first((&kernel.ptx, &kernel.entry, &names), (OF_CHANGES / work.max(1)) as usize, &|ptx| {
+        mend::first((&kernel.ptx, &kernel.entry, &names), (OF_CHANGES / work.max(1)) as usize, &|ptx, of_sizes| {
             let changed = Kernel { ptx: ptx.to_string(), ..kernel.clone() };
-            is_right(&short, candidate, shape, |task| task.kernel = &changed) == Some(true)
+            let with = |attempt: &Try, shape: Shape| is_right(attempt, candidate, shape, |task| task.kernel = &changed);
+            // One size may stand for another by being the larger one: then with others it does not.
+            with(&short, shape) == Some(true)
+                && (!of_sizes || OTHER_SIZES.into_iter().all(|shape| with(attempt, shape) == Some(true)))
         })
     })
 }

@@ -19,6 +19,8 @@ struct Change {
     lines: Vec<(usize, String)>,
     /// The likelier ones are tried first.
     rank: usize,
+    /// Whether it may be right by chance, because of sizes.
+    of_sizes: bool,
 }
 
 /// What becomes of a statement.
@@ -32,6 +34,8 @@ struct Made {
     new: String,
     /// It changes with all others of the kernel.
     everywhere: bool,
+    /// As [`Change::of_sizes`].
+    of_sizes: bool,
 }
 
 /// A parameter: its name in the PTX, and its type.
@@ -44,15 +48,13 @@ struct Known<'a> {
     names: &'a [Option<String>],
     /// The parameter that a register holds.
     held: HashMap<&'a str, usize>,
-    /// What a register in 16 bits was cut from.
-    cut: HashMap<&'a str, &'a str>,
 }
 
-/// In words, the first change by which the kernel is right, of as many as may be tried.
+/// In words, the first change by which the kernel is right, of as many as may be tried. `is_right` is told whether sizes may make it so by chance.
 pub fn first(
     (ptx, entry, names): (&str, &str, &[Option<String>]),
     tries: usize,
-    is_right: &dyn Fn(&str) -> bool,
+    is_right: &dyn Fn(&str, bool) -> bool,
 ) -> Option<String> {
     let lines: Vec<&str> = ptx.lines().collect();
     let mut all = changes(&lines, entry, names)?;
@@ -62,7 +64,7 @@ pub fn first(
         change.lines.iter().for_each(|(at, text)| lines[*at] = text);
         lines.join("\n") + "\n"
     };
-    let found = all.iter().take(tries.min(MOST)).find(|change| is_right(&made(change)))?;
+    let found = all.iter().take(tries.min(MOST)).find(|change| is_right(&made(change), change.of_sizes))?;
     let (place, what, _) = &found.key;
     let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
     Some(what.replacen("{}", &place, 1))
@@ -81,24 +83,27 @@ fn changes(lines: &[&str], entry: &str, names: &[Option<String>]) -> Option<Vec<
         let words: Vec<&str> = line.split_whitespace().collect();
         (words.last().map_or("", |word| word.trim_end_matches([',', ')'])), words.get(1).copied().unwrap_or_default())
     });
-    let mut known = Known { parameters: declared.collect(), names, held: HashMap::new(), cut: HashMap::new() };
+    let mut known = Known { parameters: declared.collect(), names, held: HashMap::new() };
     let files: HashMap<&str, &str> = lines.iter().filter_map(|line| file(line)).collect();
     let (mut all, mut place, mut column): (Vec<Change>, String, usize) = (Vec::new(), String::new(), 0);
     for (at, line) in lines[begin..end].iter().enumerate() {
         let text = line.trim();
         if let Some(here) = text.strip_prefix(".loc") {
-            (place, column) = placed(here, &files);
+            // What the compiler has merged is of no line.
+            if let Some(known) = placed(here, &files) {
+                (place, column) = known;
+            }
             continue;
         }
         let Some(statement) = text.strip_suffix(';').filter(|text| !text.starts_with(['.', '/', '$'])) else {
             continue;
         };
-        for Made { rank, what, way, new, everywhere } in known.of(statement) {
+        for Made { rank, what, way, new, everywhere, of_sizes } in known.of(statement) {
             // Of several conditions in a line each has a column of its own.
             let key = if everywhere { (String::new(), what, way) } else { (place.clone(), what, WAYS * column + way) };
             match all.iter_mut().find(|change| change.key == key) {
                 Some(change) => change.lines.push((begin + at, new)),
-                None => all.push(Change { key, lines: vec![(begin + at, new)], rank }),
+                None => all.push(Change { key, lines: vec![(begin + at, new)], rank, of_sizes }),
             }
         }
         known.note(statement);
@@ -112,13 +117,13 @@ fn file(line: &str) -> Option<(&str, &str)> {
     Some((number, path.split('"').nth(1)?.rsplit('/').next()?))
 }
 
-/// Where the text has it, in the function that the kernel's own text calls; and the column.
-fn placed(text: &str, files: &HashMap<&str, &str>) -> (String, usize) {
+/// Where the text has it, in the function that the kernel's own text calls; and the column. Nothing of line 0.
+fn placed(text: &str, files: &HashMap<&str, &str>) -> Option<(String, usize)> {
     let outer = text.rsplit("inlined_at").next().unwrap_or(text);
     let mut words = outer.split([' ', '\t', ',']).filter(|word| !word.is_empty());
     let (file, line) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let column = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
-    (format!("{}:{line}", files.get(file).copied().unwrap_or("the kernel")), column)
+    (line != "0").then(|| (format!("{}:{line}", files.get(file).copied().unwrap_or("the kernel")), column))
 }
 
 /// The operands, with what stands in braces as one.
@@ -156,9 +161,6 @@ impl<'a> Known<'a> {
             let found = self.parameters.iter().position(|(other, _)| *other == name);
             found.map(|index| self.held.insert(register, index));
         }
-        if matches!(opcode, "cvt.u16.u32" | "cvt.s16.s32" | "cvt.u16.s32") {
-            self.cut.insert(register, from);
-        }
     }
 
     /// The changes of a statement.
@@ -173,7 +175,8 @@ impl<'a> Known<'a> {
         let mut found = Vec::new();
         let mut add = |rank, what: &str, way, new: String| {
             let everywhere = !what.contains("{}");
-            found.push(Made { rank, what: what.to_string(), way, new, everywhere });
+            let of_sizes = opcode.starts_with("setp");
+            found.push(Made { rank, what: what.to_string(), way, new, everywhere, of_sizes });
         };
         if let Some(kind) = opcode.strip_prefix("shfl.sync.down") {
             let what = "with `__shfl_xor_sync` in the place of `__shfl_down_sync` every element is right: by the latter the value is in lane 0 alone, and \
@@ -200,41 +203,12 @@ impl<'a> Known<'a> {
                 add(2, &what, 0, made(opcode, &other));
             }
         }
-        if opcode.starts_with("wgmma.mma_async")
-            && let Some(at) =
-                all.iter().skip(1).position(|word| word.starts_with(['p', '%']) && !word.starts_with("%rd"))
-        {
-            let mut other = all.clone();
-            other[at + 1] = "1";
-            let what = "with `scale-d` = 1 in each `wgmma`{} every element is right: 0 begins a sum anew, and belongs to the very first product of a tile, \
-                        or nowhere where the sum is set to 0 before";
-            add(2, what, 0, made(opcode, &other));
-        }
         if let (Some(compared), [_, _, _]) = (opcode.strip_prefix("setp."), all.as_slice()) {
             let next = NEXT_TO.iter().find_map(|(one, other)| Some((one, other, compared.strip_prefix(one)?)));
             if let Some((_, other, kind)) = next.filter(|(.., kind)| !kind.contains('f')) {
                 let what = "with the other of `<` and `<=` (`>=` and `>`) in the comparison{} every element is right";
                 add(4, what, 0, made(&format!("setp.{other}{kind}"), &all));
             }
-        }
-        let whole = match (opcode, all.as_slice()) {
-            ("and.b32", [to, from, mask @ ("65535" | "255")]) => Some((made("mov.b32", &[to, from]), *mask)),
-            ("cvt.s32.s16" | "cvt.u32.u16", [to, from]) => {
-                self.cut.get(from).map(|from| (made("mov.b32", &[to, from]), "65535"))
-            }
-            ("cvt.s64.s16" | "cvt.u64.u16", [to, from]) => {
-                self.cut.get(from).map(|from| (made("cvt.s64.s32", &[to, from]), "65535"))
-            }
-            _ => None,
-        };
-        if let Some((new, mask)) = whole {
-            let (bits, kind) = if mask == "255" { (8, "char") } else { (16, "short") };
-            add(
-                3,
-                &format!("an index is kept in {bits} bits (`{kind}`){{}}, and with 32 every element is right: `int`"),
-                0,
-                new,
-            );
         }
         match all.as_slice() {
             [to, from, number]
@@ -282,7 +256,7 @@ impl<'a> Known<'a> {
                     operands.join(", ")
                 );
                 let what = format!("with `{instead}` in the place of `{name}`{{}} every element is right");
-                found.push(Made { rank: 3, what, way: 0, new, everywhere: false });
+                found.push(Made { rank: 3, what, way: 0, new, everywhere: false, of_sizes: true });
             }
         }
         found

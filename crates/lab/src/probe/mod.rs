@@ -264,15 +264,10 @@ impl Probe<'_> {
             alike.map(|step| step.k).collect()
         };
         let (gone, twice) = (steps(0.0), steps(2.0));
-        let question = match self.ptx.contains("shfl.sync.down") {
-            true => {
-                "a sum by `__shfl_down_sync` is in lane 0 alone: where others use theirs, it is to come by `__shfl_xor_sync`, or from lane 0 by `__shfl_sync`"
-            }
-            false => "is the tile read from the buffer that holds it?",
-        };
         (!gone.is_empty() && gone.len() == twice.len()).then(|| {
             format!(
-                "in {} {line} of C, the products of {} along K are left out, and those of {} come twice: {question}",
+                "in {} {line} of C, the products of {} along K are left out, and those of {} come twice: is the tile read from the buffer that \
+                 holds it?",
                 side.line(),
                 ranges(gone.into_iter()),
                 ranges(twice.into_iter())

@@ -174,7 +174,7 @@ fn mended((kernels, plan): (&Kernels, &Plan), flags: &Sanitize, whole: Option<&R
             kernel.parameters.iter().map(|one| (!one.pointer).then(|| one.name.clone())).collect()
         };
         let names = kernels.written(&launch.entry).map(numbers).unwrap_or_default();
-        mend::first((ptx, launch.kernel.name(), &names), tries, &|ptx| {
+        mend::first((ptx, launch.kernel.name(), &names), tries, &|ptx, _| {
             let made = Module::parse(ptx).and_then(|module| module.kernel(launch.kernel.name()));
             let Ok(other) = made else { return false };
             let with = |(at, launch): (usize, &'_ PlannedLaunch)| {

@@ -72,13 +72,20 @@ fn best(row: &Row, rows: &[Row]) -> Best {
     }
 }
 
-/// The level's crate: the first word.
+/// The kernel's name, one word or `summit wgmma_thin`, and its variant.
+fn name(row: &Row) -> (&str, &str) {
+    let words = if row.kernel.starts_with("summit ") { 2 } else { 1 };
+    let end = row.kernel.match_indices(' ').nth(words - 1).map_or(row.kernel.len(), |(at, _)| at);
+    let (level, variant) = row.kernel.split_at(end);
+    (level, variant.trim_start())
+}
+
 fn level(row: &Row) -> &str {
-    row.kernel.split(' ').next().unwrap_or_default()
+    name(row).0
 }
 
 fn variant(row: &Row) -> &str {
-    row.kernel.split_once(' ').map_or("", |(_, variant)| variant)
+    name(row).1
 }
 
 fn configuration(row: &Row) -> (String, String) {
@@ -90,6 +97,18 @@ mod tests {
     use super::*;
     use gemm::Dtype;
     use lab::row::Kind;
+
+    #[test]
+    fn a_kernel_of_the_library_has_a_name_of_two_words() {
+        let split = |kernel: &str| {
+            let row = row(kernel, "", 64, 1.0);
+            [level(&row).to_string(), variant(&row).to_string()]
+        };
+        assert_eq!(split("level0-naive"), ["level0-naive", ""]);
+        assert_eq!(split("level4-vectorized spread"), ["level4-vectorized", "spread"]);
+        assert_eq!(split("summit mma_sync"), ["summit mma_sync", ""]);
+        assert_eq!(split("summit wgmma_fp8 fast"), ["summit wgmma_fp8", "fast"]);
+    }
 
     fn row(kernel: &str, tiles: &str, size: u32, ms: f64) -> Row {
         let shape = Shape { m: size, n: size, k: size };
